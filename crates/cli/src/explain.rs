@@ -17,6 +17,7 @@ use foresee_sim::trace::Input;
 use foresee_sim::untimed::{Cell, run_watched};
 use foresee_sim::{device, host};
 
+use crate::running::default_policy;
 use crate::say::print;
 use crate::sim::{disclosure, refuse_offline, think};
 use crate::source::Source;
@@ -29,7 +30,7 @@ pub struct Options {
     /// --log', which says itself how it was run
     trace: PathBuf,
 
-    /// The policy, with parameters if need be [default: lru]
+    /// The policy, with parameters if need be [default: informed, as of 'foresee run']
     #[arg(long, short, value_name = "P")]
     policy: Option<Choice>,
 
@@ -97,7 +98,7 @@ pub fn main(options: Options) -> Result<u8, String> {
             let names: Vec<String> = trace.files.iter().map(|file| file.name.clone()).collect();
             let question = options.asked()?.among(&names)?;
             let processes = trace.processes();
-            let policy = options.policy.clone().map_or_else(|| "lru".parse(), Ok)?;
+            let policy = options.policy.clone().unwrap_or_else(|| default_policy(false));
             let mut witness = Witness::new(question, policy.as_str(), names, &processes);
             witness.name_sites(&trace.sites_named);
             let cache_blocks = options.cache.map_or_else(|| "10%".parse(), Ok)?.blocks(&trace);
@@ -187,7 +188,8 @@ impl Options {
         let policy = policy.clone();
         match self.device {
             None => {
-                run_watched(trace, &Cell::new(policy, cache_blocks), &|_| {}, |at, actions, manager| {
+                let cell = Cell { explains: true, ..Cell::new(policy, cache_blocks) };
+                run_watched(trace, &cell, &|_| {}, |at, actions, manager| {
                     let (now, event) = trace.observed(at);
                     witness.see(now, event, actions, manager);
                 });
@@ -195,7 +197,8 @@ impl Options {
             Some(device) => {
                 refuse_offline([&policy])?;
                 let how = timed::Options { think: self.think, disclose: self.disclose, device, disks: 1, lookup_ns: 0 };
-                let setup = timed::setup(trace, &how, Config::new(cache_blocks, policy));
+                let config = Config { explains: true, ..Config::new(cache_blocks, policy) };
+                let setup = timed::setup(trace, &how, config);
                 host::run_watched(&setup, &mut |now, event, actions, manager| {
                     witness.see(now, event, actions, manager)
                 })

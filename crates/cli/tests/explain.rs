@@ -14,7 +14,7 @@ fn explain(place: &Place, words: &[&str]) -> Ended {
 fn a_block_of_a_trace() {
     let place = Place::new();
     place.write("t.trc", "3\n4\n3\n5\n3\n6\n7\n3\n");
-    let text = explain(&place, &["t.trc", "-c", "2", "--block", "0:3"]).with(0).out();
+    let text = explain(&place, &["t.trc", "-c", "2", "-p", "lru", "--block", "0:3"]).with(0).out();
     for line in [
         "under lru, 2 blocks",
         "reference 1         read by reader 0: not here",
@@ -26,6 +26,9 @@ fn a_block_of_a_trace() {
     }
     let text = explain(&place, &["t.trc", "-c", "2", "--at", "4"]).with(0).out();
     assert!(text.contains("reader 0 reads block 5") && text.contains("memory: 2 of 2 pages"), "{text}");
+    // Unless told otherwise it goes by what 'foresee run' goes by, and says what was thought of the page.
+    let text = explain(&place, &["t.trc", "-c", "2", "--block", "0:4"]).with(0).out();
+    assert!(text.contains("under informed, 2 blocks") && text.contains("; of pages like it "), "{text}");
     // With a clock and hints: disclosed, fetched for that, here in time.
     let clock = ["--device", "latency_us=500", "--think", "5ms", "--disclose", "-p", "tip1:unread_share=0.5"];
     let text = explain(&place, &[&["t.trc", "-c", "4", "--block", "0:5"], &clock[..]].concat()).with(0).out();

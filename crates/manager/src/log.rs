@@ -38,7 +38,7 @@ pub struct Header(pub Config);
 
 impl fmt::Display for Header {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Config { capacity, policy, device, stripe, trust } = &self.0;
+        let Config { capacity, policy, device, stripe, trust, explains: _ } = &self.0;
         let DeviceLimits { outstanding_max, cluster_blocks_max, sort_blocks, queued_blocks_max, quick_run_blocks_max } =
             device;
         write!(f, "{TITLE} {VERSION} capacity={capacity} policy={}", policy.as_str())?;
@@ -76,7 +76,7 @@ impl FromStr for Header {
         };
         let stripe = Stripe { disks: field(words.next(), "disks")?, unit_blocks: field(words.next(), "unit_blocks")? };
         let trust = field(words.next(), "trust")?;
-        Ok(Header(Config { capacity, policy, device, stripe, trust }))
+        Ok(Header(Config { device, stripe, trust, ..Config::new(capacity, policy) }))
     }
 }
 

@@ -64,13 +64,16 @@ pub struct Config {
     pub stripe: Stripe,
     /// How far disclosures are believed at first.
     pub trust: Trust,
+    /// Whether it says by what pages went ([`Manager::weighed`]), which takes time. It decides nothing.
+    pub explains: bool,
 }
 
 impl Config {
     /// A manager of so many pages, under this policy; devices as they come, each on its own, and
     /// hints that are true.
     pub fn new(capacity: u64, policy: Choice) -> Self {
-        Config { capacity, policy, device: DeviceLimits::default(), stripe: Stripe::default(), trust: Trust::Full }
+        let (device, stripe, trust) = (DeviceLimits::default(), Stripe::default(), Trust::Full);
+        Config { capacity, policy, device, stripe, trust, explains: false }
     }
 }
 
@@ -95,6 +98,7 @@ enum Unread {
 pub struct Manager {
     capacity: u64,
     trust: Trust,
+    explains: bool,
     /// Nothing that was disclosed is looked up or fetched.
     is_suspended: bool,
     policy: Box<dyn Policy>,
@@ -129,7 +133,8 @@ pub struct Manager {
     now: Time,
     /// What the event at hand gave up.
     dropped: Vec<Block>,
-    /// What was decided by price in the event at hand.
+    /// What was decided by price in the event at hand, and in those before it of which the host has not
+    /// taken the actions.
     weighed: Vec<Weighed>,
     /// What the last reference missed.
     missed: Vec<Block>,
@@ -147,6 +152,7 @@ impl Manager {
         Manager {
             capacity: config.capacity.clamp(1, PAGES_MAX),
             trust: config.trust,
+            explains: config.explains,
             is_suspended: false,
             nature: policy.nature(),
             follows_runs: policy.runs().is_some(),
@@ -189,7 +195,9 @@ impl Manager {
     pub fn handle(&mut self, now: Time, event: Event, out: &mut Vec<Action>) -> Counted {
         let before = self.statistics.counted();
         self.begun = out.len();
-        self.weighed.clear();
+        if out.is_empty() {
+            self.weighed.clear();
+        }
         drop(self.hints.take_cleared());
         self.now = now;
         match event {
@@ -434,7 +442,9 @@ impl Manager {
         Some(self.table.block(candidate.page))
     }
 
-    /// What was decided by price in the last event, in that order.
+    /// What was decided by price in the last event, in that order, and in those before of which the
+    /// actions were not taken out yet; of one that explains, also what was decided by a policy that puts
+    /// no price on pages, and can tell by what.
     pub fn weighed(&self) -> &[Weighed] {
         &self.weighed
     }

@@ -66,12 +66,13 @@ proptest! {
 
     /// The driver checks I1 to I7 at each event; at the end everyone was woken (I5) and all
     /// outcomes add up (I9). Twice the same events lead twice to the same actions (I8), and so they
-    /// do where it is asked all the time which page would go next.
+    /// do where it is asked all the time which page would go next, and is said why.
     #[test]
     fn any_events(ops in ops(120), (capacity, device, stripe, trust) in setting()) {
         for policy in choices() {
-            let config = Config { capacity, policy: policy.clone(), device, stripe, trust };
+            let config = Config { device, stripe, trust, ..Config::new(capacity, policy.clone()) };
             let actions = |curious| {
+                let config = Config { explains: curious, ..config.clone() };
                 let mut driver = with_files(&config);
                 driver.curious = curious;
                 let actions = driver.run(&ops);
@@ -89,7 +90,7 @@ proptest! {
         (capacity, device, stripe, trust) in setting(),
     ) {
         for policy in choices() {
-            let config = Config { capacity, policy, device, stripe, trust };
+            let config = Config { device, stripe, trust, ..Config::new(capacity, policy) };
             let mut driver = with_files(&config);
             let (mut twin, mut all, mut expected) = (Manager::new(&config), Vec::new(), Vec::new());
             twin.handle(Time(1), Event::FileKnown { file: FileId(0), device: DeviceId(0), blocks: BLOCKS, place: 0 }, &mut all);

@@ -14,7 +14,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use foresee_manager::policy::Weighed;
+use foresee_manager::policy::{Judged, Promise, Weighed};
 use foresee_manager::{
     Action, Block, Class, Demand, Event, FileId, Manager, Order, ReaderId, Reply, Site, Standing, State, Time, Want,
 };
@@ -205,8 +205,8 @@ impl<'a> Witness<'a> {
             }
             (_, None) if reads && drops > u64::from(was_pushed_out) => {
                 self.gone();
-                let price = self.price_of(block, manager);
-                self.say(now, format!("given up under {} as soon as it was read{price}", self.policy));
+                let why = self.why_gone(block, "it", manager);
+                self.say(now, format!("given up under {} as soon as it was read{why}", self.policy));
             }
             (Some(_), None) if !reads => self.given_up(block, now, event, manager),
             (_, None) if reads => self.say(now, format!("not kept: {} has no page for it", self.policy)),
@@ -271,7 +271,7 @@ impl<'a> Witness<'a> {
 
     /// Whether the block got a page by what it is worth, where that was compared with another's.
     fn taken_or_declined(&mut self, block: Block, now: Time, manager: &Manager) {
-        let ours = |it: &&Weighed| it.missing == Some(block) && it.needed.is_finite();
+        let ours = |it: &&Weighed| it.missing == Some(block) && it.needed.is_finite() && it.worth.is_finite();
         let Some(weighed) = manager.weighed().iter().rfind(ours) else { return };
         let (other, is, its) = (self.name(weighed.block), worth(weighed.needed), worth(weighed.worth));
         if weighed.goes {
@@ -380,21 +380,54 @@ impl<'a> Witness<'a> {
             None => "never read".to_owned(),
         };
         self.gone();
-        let price = self.price_of(block, manager);
-        self.say(now, format!("{why}: {facts}{price}"));
+        let judged = self.why_gone(block, "it", manager);
+        self.say(now, format!("{why}: {facts}{judged}"));
     }
 
-    /// What the page of a block that was just given up was worth, and what beat it, unless that is
-    /// at any price.
-    fn price_of(&self, block: Block, manager: &Manager) -> String {
+    /// By what the page of a block that was just given up went: by price, where that was compared with
+    /// another, and by what was thought of it among other pages; where nobody can tell that, by price.
+    fn why_gone(&self, block: Block, it: &str, manager: &Manager) -> String {
         let Some(weighed) = manager.weighed().iter().find(|it| it.goes && it.block == block) else {
             return String::new();
         };
-        let beaten_by = match weighed.missing {
-            Some(block) if weighed.needed.is_finite() => format!(", {} {}", self.name(block), worth(weighed.needed)),
+        let price = match weighed.missing {
+            Some(block) if weighed.needed.is_finite() && weighed.worth.is_finite() => {
+                format!("; {it} was worth {}, {} {}", worth(weighed.worth), self.name(block), worth(weighed.needed))
+            }
+            _ if weighed.judged.is_none() => format!("; {it} was worth {}", worth(weighed.worth)),
             _ => String::new(),
         };
-        format!("; it was worth {}{beaten_by}", worth(weighed.worth))
+        let judged = weighed.judged.map_or_else(String::new, |judged| format!("; {}", self.judged(judged, it)));
+        price + &judged
+    }
+
+    /// By what a page was named to go among all that its policy compares.
+    fn judged(&self, judged: Judged, it: &str) -> String {
+        let (promise, other, but) = match judged {
+            Judged::Unread => return format!("nobody read {it} since it was brought ahead, or disclosed"),
+            Judged::Oldest => {
+                return format!(
+                    "{it} was used longest ago, which decides until misses are made up for that LRU would not have had"
+                );
+            }
+            Judged::Least { promise, next } => (promise, next.map(|next| ("the next to go", next)), ""),
+            Judged::Beside { promise, least } => {
+                (promise, Some(("the least of all", least)), ", but lies apart from what went before")
+            }
+        };
+        let Promise { chance, within, cost, worth } = promise;
+        let miss = if cost < 1.0 { format!("{cost:.2} of a wait") } else { "a wait".to_owned() };
+        let (percent, within, kept) = (100.0 * chance, references(within as f64), references(1.0 / worth));
+        let saves = format!(
+            "of pages like {it} {percent:.2} % are used within {within}, and a miss costs {miss}: to keep it saves one in {kept}"
+        );
+        let Some((which, (block, other))) = other else { return saves };
+        let its = if other.worth == worth {
+            "as much".to_owned()
+        } else {
+            format!("one in {}", references(1.0 / other.worth))
+        };
+        format!("{saves}; {which}, {}, {its}{but}", self.name(block))
     }
 
     fn gone(&mut self) {
@@ -446,9 +479,8 @@ impl<'a> Witness<'a> {
             None => "never read".to_owned(),
         };
         let more = if run.len() > 1 { format!(" and {} more", run.len() - 1) } else { String::new() };
-        let price = self.price_of(run[0], manager);
-        let price = if run.len() > 1 { price.replacen("; it was", "; the first was", 1) } else { price };
-        format!("gave up {}{more} under {}: {facts}{price}", self.name(run[0]), self.policy)
+        let why = self.why_gone(run[0], if run.len() > 1 { "the first" } else { "it" }, manager);
+        format!("gave up {}{more} under {}: {facts}{why}", self.name(run[0]), self.policy)
     }
 
     /// An event as a sentence; the rarer ones as in a log.
@@ -483,8 +515,7 @@ impl<'a> Witness<'a> {
 /// What a page or a block is worth, as a policy compares it.
 fn worth(worth: f64) -> String {
     if worth < 0.0 {
-        let references = -worth as u64;
-        format!("a use in {references} {}", plural(references, "reference"))
+        format!("a use in {}", references(-worth))
     } else {
         if worth == 0.0 {
             return "nothing".to_owned();
@@ -496,6 +527,11 @@ fn worth(worth: f64) -> String {
         };
         format!("{number:.3} {unit} a reference")
     }
+}
+
+fn references(number: f64) -> String {
+    let number = number as u64;
+    format!("{number} {}", plural(number, "reference"))
 }
 
 /// The blocks an event reads.
@@ -606,7 +642,8 @@ mod tests {
             lookup_ns: 0,
         };
         let told = |policy: &str, question| {
-            let setup = setup(&trace, &how, Config::new(8, policy.parse().unwrap()));
+            let config = Config { explains: true, ..Config::new(8, policy.parse().unwrap()) };
+            let setup = setup(&trace, &how, config);
             let mut witness = Witness::new(question, policy, Vec::new(), &[]);
             host::run_watched(&setup, &mut |now, event, actions, manager| witness.see(now, event, actions, manager))
                 .unwrap();
@@ -618,6 +655,55 @@ mod tests {
         assert!(of_block.contains(" since; it was worth nothing, block 28 of file 0 "), "{of_block}");
         assert!(told("aggressive", block(20)).contains("; it was worth a use in "));
         assert!(!told("lru", block(20)).contains("worth"), "it puts no price on anything");
+    }
+
+    /// Of a policy that compares pages with each other, and told nothing.
+    #[test]
+    fn what_a_page_promised_and_what_went_next() {
+        let told = |policy: &str, explains, question| {
+            let trace = Trace::of_blocks((0..400).map(|at| if at % 2 == 0 { at / 2 % 3 } else { 10 + 3 * at }), 4096);
+            let cell = Cell { explains, ..Cell::new(policy.parse().unwrap(), 16) };
+            let mut witness = Witness::new(question, policy, Vec::new(), &[]);
+            run_watched(&trace, &cell, &|_| {}, |at, actions, manager| {
+                let (now, event) = trace.observed(at);
+                witness.see(now, event, actions, manager);
+            });
+            witness.lines.into_iter().map(|line| line.text).collect::<Vec<_>>().join("\n")
+        };
+        for policy in ["informed", "reuse", "lru-sp:silent=reuse"] {
+            let of_block = told(policy, true, block(463));
+            for words in [
+                "; of pages like it ",
+                " % are used within ",
+                ", and a miss costs a wait: to keep it saves one in ",
+                "; the next to go, block ",
+            ] {
+                assert!(of_block.contains(words), "no '{words}' under {policy} in\n{of_block}");
+            }
+            assert!(!of_block.contains("worth"), "nothing was compared by price: {of_block}");
+        }
+        let moment = told("informed", true, Question::Reference(400));
+        assert!(moment.contains("gave up block ") && moment.contains("of pages like it "), "{moment}");
+        assert!(!told("reuse", false, block(463)).contains("like it"), "the manager was not to explain");
+    }
+
+    /// What lies beside the page that went last may be what promises least.
+    #[test]
+    fn a_page_does_not_go_in_place_of_itself() {
+        let trace = Trace::of_blocks((0..40).cycle().take(200), 4096);
+        let cell = Cell { explains: true, ..Cell::new("reuse".parse().unwrap(), 8) };
+        let mut beside = 0;
+        for index in 0..40 {
+            let mut witness = Witness::new(block(index), "reuse", Vec::new(), &[]);
+            run_watched(&trace, &cell, &|_| {}, |at, actions, manager| {
+                let (now, event) = trace.observed(at);
+                witness.see(now, event, actions, manager);
+            });
+            let least = witness.lines.iter().filter(|line| line.text.contains("the least of all, block "));
+            let itself = format!("the least of all, block {index} of");
+            beside += least.inspect(|line| assert!(!line.text.contains(&itself), "{}", line.text)).count();
+        }
+        assert!(beside > 0);
     }
 
     #[test]

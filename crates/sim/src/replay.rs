@@ -4,7 +4,7 @@
 use std::fmt::{self, Write};
 use std::path::Path;
 
-use foresee_manager::{Action, Event, FileId, Header, LogLine, Manager, Statistics, Time, named_file};
+use foresee_manager::{Action, Config, Event, FileId, Header, LogLine, Manager, Statistics, Time, named_file};
 
 use crate::error::{At, Error};
 use crate::trace::Input;
@@ -103,6 +103,7 @@ pub fn retrace<'a>(
         .1
         .parse()
         .map_err(|error| broken(1, format!("{error}")))?;
+    let config = Config { explains: true, ..config };
     let (mut manager, mut actions) = (Manager::new(&config), Vec::new());
     loop {
         let Some((at, line)) = lines.next()? else { return Ok(()) };

@@ -26,12 +26,14 @@ pub struct Cell {
     pub cache_blocks: u64,
     /// What the policy is taught first: [`Outcome::learned`] of an earlier run.
     pub taught: Vec<Event>,
+    /// Whether the manager says by what pages went.
+    pub explains: bool,
 }
 
 impl Cell {
     /// A run of a policy that was taught nothing.
     pub fn new(policy: Choice, cache_blocks: u64) -> Self {
-        Cell { policy, cache_blocks, taught: Vec::new() }
+        Cell { policy, cache_blocks, taught: Vec::new(), explains: false }
     }
 }
 
@@ -113,7 +115,7 @@ pub fn run_watched(
     mut watch: impl FnMut(usize, &[Action], &Manager),
 ) -> Outcome {
     let (begun, begun_cpu) = (Instant::now(), cpu_time());
-    let config = Config::new(cell.cache_blocks, cell.policy.clone());
+    let config = Config { explains: cell.explains, ..Config::new(cell.cache_blocks, cell.policy.clone()) };
     let mut manager = match cell.policy.is_offline() {
         true => Manager::foreseeing(&config, Arc::clone(trace.future())),
         false => Manager::new(&config),

@@ -29,9 +29,11 @@ impl Manager {
         self.policy.weigh(&context!(self), need);
         let Some(Candidate { page, worth, price }) = self.policy.candidate(&context!(self), need) else { return false };
         let goes = worth < need.value;
-        if price.is_finite() {
+        let judged =
+            if self.explains { self.policy.reports().and_then(|it| it.judged(page, &context!(self))) } else { None };
+        if price.is_finite() || judged.is_some() {
             let Need { missing, value: needed, .. } = need;
-            self.weighed.push(Weighed { block: self.table.block(page), worth: price, missing, needed, goes });
+            self.weighed.push(Weighed { block: self.table.block(page), worth: price, missing, needed, goes, judged });
         }
         if !goes {
             return false;

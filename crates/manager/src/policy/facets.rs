@@ -1,6 +1,6 @@
 //! What a policy is, and what only some policies do: the facets that a policy may have.
 
-use super::{Access, Ahead, Classes, Context, Disclosed, Lesson, Partition, Patterns, Policy, Stretch, Worth};
+use super::{Access, Ahead, Classes, Context, Disclosed, Judged, Lesson, Partition, Patterns, Policy, Stretch, Worth};
 use crate::advice::{Advice, Answer};
 use crate::event::Refusal;
 use crate::ids::{Block, Page, ReaderId};
@@ -116,6 +116,11 @@ pub trait Reports {
 
     /// What it knows of sequential and of random reads, if it tells them apart.
     fn classes(&self, _context: &Context<'_>) -> Option<Classes> {
+        None
+    }
+
+    /// By what it names this page to go next, if it does and can tell. To ask changes nothing.
+    fn judged(&self, _page: Page, _context: &Context<'_>) -> Option<Judged> {
         None
     }
 

@@ -31,7 +31,7 @@ pub use registry::{Choice, Registry};
 pub use reports::{Classes, Partition, Patterns};
 use spec::SEQUENCES;
 pub use spec::{Domain, Parameter, Spec, Values};
-pub use terms::{Access, Ahead, Candidate, Disclosed, Ledger, Lesson, Need, Stretch, Weighed, Worth};
+pub use terms::{Access, Ahead, Candidate, Disclosed, Judged, Ledger, Lesson, Need, Promise, Stretch, Weighed, Worth};
 
 /// Declares the policies: one line each.
 macro_rules! policies {

@@ -132,13 +132,53 @@ impl Candidate {
     }
 }
 
-/// A page was weighed against what it is needed for, by a policy that puts a price on both.
+/// What a page promises of which nobody disclosed a use, by how pages like it were used before.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Promise {
+    /// How likely it is used before it is best given up.
+    pub chance: f64,
+    /// In how many references that is.
+    pub within: u64,
+    /// What it costs to miss it, as a part of one wait.
+    pub cost: f64,
+    /// What it is worth by that: waits saved for each reference that it is kept.
+    pub worth: f64,
+}
+
+/// By what a policy named a page to go that compares pages with each other. For who asks why it
+/// went.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Judged {
+    /// It was brought ahead, and nobody has read it.
+    Unread,
+    /// It was used longest ago: that alone counts until what was missed is made up for that LRU
+    /// would have had.
+    Oldest,
+    /// It promises least.
+    Least {
+        /// What.
+        promise: Promise,
+        /// What goes next, if anything can, and what that promises.
+        next: Option<(Block, Promise)>,
+    },
+    /// It lies beside what went last, and promises little more than what promises least.
+    Beside {
+        /// What it promises.
+        promise: Promise,
+        /// What promises least, and how much that is.
+        least: (Block, Promise),
+    },
+}
+
+/// A page was weighed: against what it is needed for, by a policy that puts a price on both, or
+/// against other pages.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weighed {
     /// The page's block.
     pub block: Block,
     /// What it is worth: the time saved, in nanoseconds a reference. Of a policy that compares
-    /// nothing but uses to come, the references until the page's, as a negative number.
+    /// nothing but uses to come, the references until the page's, as a negative number. Not finite
+    /// where there is no price.
     pub worth: f64,
     /// The block it is needed for; None where there are only to be fewer pages.
     pub missing: Option<Block>,
@@ -146,6 +186,8 @@ pub struct Weighed {
     pub needed: f64,
     /// Whether the page goes.
     pub goes: bool,
+    /// By what it was named of all pages, if its policy can tell and the manager is to explain.
+    pub judged: Option<Judged>,
 }
 
 /// What a policy wants read ahead because of how its readers read, though nobody disclosed it.

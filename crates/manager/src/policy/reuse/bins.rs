@@ -7,6 +7,7 @@ use super::learned::{Class, INTERVALS, Learned};
 use super::runs::{self, GRADES};
 use super::sources::SOURCES;
 use crate::ids::Page;
+use crate::policy::Promise;
 use crate::policy::list::{Chain, Links};
 
 /// Bins that were begun one after the other are put together when they are older than so many
@@ -74,6 +75,8 @@ impl Rank {
 
 struct Bin {
     rank: Rank,
+    /// How old its pages were taken to be for that.
+    age: u64,
     pages: Chain,
 }
 
@@ -142,7 +145,7 @@ impl Bins {
             if self.kinds[kind.number()].is_empty() {
                 self.begun_kinds.push(kind.number() as u16);
             }
-            self.kinds[kind.number()].push(Bin { rank, pages: Chain::default() });
+            self.kinds[kind.number()].push(Bin { rank, age: 0, pages: Chain::default() });
         }
         let bins = &mut self.kinds[kind.number()];
         let last = bins.len() - 1;
@@ -193,11 +196,11 @@ impl Bins {
                 while let Some(older) = before.pop_if(|older| (end - older.rank.from()) * AGE_TO_TIME <= now - end) {
                     let mut pages = older.pages;
                     self.links.append(&mut pages, bin.pages);
-                    bin = Bin { rank: older.rank, pages };
+                    bin = Bin { pages, ..older };
                 }
                 let from = bin.rank.from();
-                let age = now - from - (end - from) / 2;
-                bin.rank = rank(Kind::of_number(number), from, age, now, order, learned);
+                bin.age = now - from - (end - from) / 2;
+                bin.rank = rank(Kind::of_number(number), from, bin.age, now, order, learned);
                 self.order.push(bin.rank);
                 bins.push(bin);
                 end = from;
@@ -236,6 +239,14 @@ impl Bins {
         let (kind, at) = self.find(page);
         let rank = self.kinds[kind][at].rank;
         (!rank.is_spared()).then(|| rank.worth())
+    }
+
+    /// By what a page was put in order.
+    pub fn promise(&self, page: Page, order: Order, learned: &Learned) -> Promise {
+        let (number, at) = self.find(page);
+        let (Bin { rank, age, .. }, kind) = (&self.kinds[number][at], Kind::of_number(number));
+        let (chance, within) = learned.best(kind.class, *age);
+        Promise { chance, within, cost: order.expected_cost(kind, learned), worth: rank.worth() }
     }
 
     /// For tests.

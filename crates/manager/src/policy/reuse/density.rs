@@ -22,6 +22,9 @@ pub type Hazards = Vec<f64>;
 /// By bucket, what counts of a block after it has gone on for so long.
 pub type Fading = Vec<f64>;
 
+/// Densities that differ by no more than this are the same, but for how they were added up.
+const ALIKE: f64 = 1.0 - 1e-9;
+
 /// Half counts after each `half_life`.
 pub fn fading(half_life: f64) -> Fading {
     (0..BUCKETS).map(|bucket| 0.5_f64.powf(ages::width(bucket) as f64 / half_life)).collect()
@@ -142,6 +145,27 @@ struct Stretch {
     time: f64,
     /// How likely it is not used in all of it.
     survival: f64,
+    /// The bucket before which it ends.
+    end: usize,
+}
+
+impl Stretch {
+    /// That of a bucket of which this part is used.
+    fn of(bucket: usize, hazard: f64) -> Self {
+        let time = ages::width(bucket) as f64 * (1.0 - hazard / 2.0);
+        Stretch { hits: hazard, time, survival: 1.0 - hazard, end: bucket + 1 }
+    }
+
+    fn append(&mut self, next: Stretch) {
+        self.hits += self.survival * next.hits;
+        self.time += self.survival * next.time;
+        self.survival *= next.survival;
+        self.end = next.end;
+    }
+
+    fn density(&self) -> f64 {
+        self.hits / self.time
+    }
 }
 
 /// Hits a reference of memory, of a page that has come to the begin of each bucket.
@@ -152,18 +176,35 @@ pub fn densities(hazards: &Hazards) -> Vec<f64> {
     let mut densities = vec![0.0; BUCKETS];
     let mut beyond: Vec<Stretch> = Vec::new();
     for bucket in (0..BUCKETS).rev() {
-        let hazard = hazards[bucket];
-        let time = ages::width(bucket) as f64 * (1.0 - hazard / 2.0);
-        let mut stretch = Stretch { hits: hazard, time, survival: 1.0 - hazard };
+        let mut stretch = Stretch::of(bucket, hazards[bucket]);
         while let Some(next) = beyond.pop_if(|next| next.hits * stretch.time >= stretch.hits * next.time) {
-            stretch.hits += stretch.survival * next.hits;
-            stretch.time += stretch.survival * next.time;
-            stretch.survival *= next.survival;
+            stretch.append(next);
         }
-        densities[bucket] = stretch.hits / stretch.time;
+        densities[bucket] = stretch.density();
         beyond.push(stretch);
     }
     densities
+}
+
+/// How likely a page that has come to this bucket is used before it is best given up, and at which
+/// age that is. Nobody keeps it: it is found again from the densities when somebody asks why a page
+/// went.
+pub fn best(densities: &[f64], from: usize) -> (f64, u64) {
+    let mut beyond: Vec<Stretch> = Vec::new();
+    for bucket in (from..BUCKETS).rev() {
+        let (density, time) = (densities[bucket], ages::width(bucket) as f64);
+        let mut rest = Stretch { hits: 0.0, time: 0.0, survival: 1.0, end: bucket + 1 };
+        while let Some(next) = beyond.pop_if(|next| next.density() >= density * ALIKE) {
+            rest.append(next);
+        }
+        // density = (hazard + (1 - hazard) * rest.hits) / (time * (1 - hazard / 2) + (1 - hazard) * rest.time)
+        let hazard = (density * (time + rest.time) - rest.hits)
+            / (1.0 - rest.hits + density * (time / 2.0 + rest.time)).max(f64::MIN_POSITIVE);
+        let mut stretch = Stretch::of(bucket, hazard.clamp(0.0, 1.0));
+        stretch.append(rest);
+        beyond.push(stretch);
+    }
+    beyond.last().map_or((0.0, ages::AGE_MAX), |best| (best.hits, ages::begin(best.end)))
 }
 
 #[cfg(test)]
@@ -213,6 +254,27 @@ mod tests {
             for (found, tried) in densities(&hazards).iter().zip(densities_by_trying(&hazards)) {
                 assert!((found - tried).abs() <= 1e-9 * tried, "{found} for {tried}");
             }
+        }
+    }
+
+    #[test]
+    fn how_likely_a_use_is_and_by_when_is_found_again() {
+        let mut hazards = vec![0.0; BUCKETS];
+        let (soon, late) = (ages::bucket(100), ages::bucket(1_000));
+        (hazards[soon], hazards[late]) = (0.25, 0.5);
+        let densities = densities(&hazards);
+        let close = |(chance, until): (f64, u64), expected: f64, end: usize| {
+            assert!((chance - expected).abs() < 1e-6 && until == ages::begin(end), "{chance} until {until}");
+        };
+        // It is worth less to wait for the later use as well, until the sooner one has not come.
+        close(best(&densities, soon - 3), 0.25, soon + 1);
+        close(best(&densities, soon + 1), 0.5, late + 1);
+        close(best(&densities, late), 0.5, late + 1);
+        assert!(best(&densities, late + 1).0 < 1e-6);
+        for (bucket, density) in super::densities(&prior()).iter().enumerate() {
+            let (chance, until) = best(&super::densities(&prior()), bucket);
+            let references = (until - ages::begin(bucket)) as f64;
+            assert!(chance <= density * references * (1.0 + 1e-6) && chance > 0.0, "{chance} in {references}");
         }
     }
 

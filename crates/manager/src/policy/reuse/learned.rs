@@ -227,10 +227,22 @@ impl Learned {
 
     /// What a page of this class is worth at this age: hits a reference of memory.
     pub fn density(&self, class: Class, age: u64) -> f64 {
+        self.densities(class)[ages::bucket(age)]
+    }
+
+    /// How likely a page of this class that has come to this age is used before it is best given up, and
+    /// in how many references that is.
+    pub fn best(&self, class: Class, age: u64) -> (f64, u64) {
+        let (chance, until) = density::best(self.densities(class), ages::bucket(age));
+        (chance, until.saturating_sub(age))
+    }
+
+    /// By bucket of the age.
+    fn densities(&self, class: Class) -> &[f64] {
         let of_file = || if class.source > 0 { self.of_files.get(class.number())?.as_deref() } else { None };
         let of_interval = &self.of_intervals[usize::from(class.interval)];
         let densities = of_file().and_then(|it| it.densities.as_ref()).or(of_interval.densities.as_ref());
-        densities.unwrap_or(&self.densities_of_all)[ages::bucket(age)]
+        densities.unwrap_or(&self.densities_of_all)
     }
 }
 

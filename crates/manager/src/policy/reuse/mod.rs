@@ -62,7 +62,7 @@ use self::lru::Lru;
 use self::runs::Runs;
 use super::unread::Unread;
 use super::{
-    Access, Candidate, Context, Domain, Learns, Lesson, Need, Parameter, Partition, Policy, Reports, Spec, by_page,
+    Access, Candidate, Context, Domain, Judged, Learns, Lesson, Need, Parameter, Partition, Policy, Reports, Spec, by_page,
 };
 use crate::estimate::ghosts::Ghosts;
 use crate::ids::{Block, Page};
@@ -139,6 +139,16 @@ impl Use {
     fn grade(self) -> u8 {
         self.0 as u8
     }
+}
+
+/// Why a page is the one to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Why {
+    Unread,
+    Oldest,
+    Least,
+    /// Beside the page that went last, in place of this one.
+    Beside(Page),
 }
 
 struct Reuse {
@@ -228,6 +238,21 @@ impl Reuse {
         pages.filter(may_go).find(is_cheap)
     }
 
+    /// The page that goes next, and why.
+    fn choice(&self, context: &Context<'_>) -> Option<(Page, Why)> {
+        let can_go = |page| context.table.can_go(page);
+        let least = || {
+            if self.lru.decides() {
+                return self.bins.oldest(can_go).map(|page| (page, Why::Oldest));
+            }
+            let (least, worth) = self.bins.first(can_go)?;
+            let beside = self.onward(worth, context).filter(|&page| page != least);
+            Some(beside.map_or((least, Why::Least), |page| (page, Why::Beside(least))))
+        };
+        let in_vain = self.in_vain(context).map(|page| (page, Why::Unread));
+        in_vain.or_else(least).or_else(|| Some((self.unread.candidate(can_go)?, Why::Unread)))
+    }
+
     /// The page brought in vain the longest ago.
     fn in_vain(&self, context: &Context<'_>) -> Option<Page> {
         self.unread.overdue(self.now, context)
@@ -283,16 +308,7 @@ impl Policy for Reuse {
     }
 
     fn candidate(&self, context: &Context<'_>, _: Need) -> Option<Candidate> {
-        let can_go = |page| context.table.can_go(page);
-        let least = || {
-            if self.lru.decides() {
-                return self.bins.oldest(can_go);
-            }
-            let (page, worth) = self.bins.first(can_go)?;
-            self.onward(worth, context).or(Some(page))
-        };
-        let page = self.in_vain(context).or_else(least).or_else(|| self.unread.candidate(can_go))?;
-        Some(Candidate::unpriced(page))
+        self.choice(context).map(|(page, _)| Candidate::unpriced(page))
     }
 
     fn evicting(&mut self, page: Page, context: &Context<'_>, _: Need) {
@@ -342,6 +358,23 @@ impl Reports for Reuse {
             Place::Read => Some(usize::from(self.bins.note(page).kind.class.interval > 0)),
             Place::Unread => Some(2),
         }
+    }
+
+    fn judged(&self, page: Page, context: &Context<'_>) -> Option<Judged> {
+        let (_, why) = self.choice(context).filter(|(chosen, _)| *chosen == page)?;
+        let promise = |page| self.bins.promise(page, self.order(context), &self.learned);
+        let with_block = |page| (context.table.block(page), promise(page));
+        Some(match why {
+            Why::Unread => Judged::Unread,
+            Why::Oldest => Judged::Oldest,
+            Why::Beside(least) => Judged::Beside { promise: promise(page), least: with_block(least) },
+            Why::Least => {
+                let next = self.bins.first(|next| next != page && context.table.can_go(next));
+                // What is spared is so whatever it promises.
+                let next = next.map(|(next, _)| next).filter(|&next| self.bins.worth(next).is_some());
+                Judged::Least { promise: promise(page), next: next.map(with_block) }
+            }
+        })
     }
 
     /// None where nothing had to go: there it makes no difference what is worth most.

@@ -26,7 +26,9 @@ mod placeholders;
 
 use super::held::Held;
 use super::list::List;
-use super::{Access, Advised, Candidate, Classes, Context, Lesson, Nature, Need, Partition, Patterns, Policy, Reports};
+use super::{
+    Access, Advised, Candidate, Classes, Context, Judged, Lesson, Nature, Need, Partition, Patterns, Policy, Reports,
+};
 use crate::advice::{Advice, Answer};
 use crate::event::Refusal;
 use crate::ids::{Page, ReaderId};
@@ -225,6 +227,11 @@ impl Reports for TwoLevel {
     fn partition_of(&self, page: Page) -> Option<usize> {
         let silent = self.silent.as_ref().filter(|silent| silent.owns(page))?;
         Some(self.control.managers() + silent.policy.reports()?.partition_of(page)?)
+    }
+
+    fn judged(&self, page: Page, context: &Context<'_>) -> Option<Judged> {
+        let silent = self.silent.as_ref().filter(|silent| silent.owns(page))?;
+        silent.policy.reports()?.judged(page, &self.rest(context))
     }
 
     fn classes(&self, context: &Context<'_>) -> Option<Classes> {
