@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use foresee_manager::policy::{Choice, Registry, Spec};
 use foresee_sim::device::{self, disk};
+use foresee_sim::host::Readahead;
 use foresee_sim::load::Trace;
 use foresee_sim::size::Size;
 use foresee_sim::timed::{self as clocked, Disclosure, Think};
@@ -74,6 +75,11 @@ pub struct Options {
     /// With a clock: so many such devices, over which files are striped by 16 blocks
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=256), requires = "device")]
     disks: u16,
+
+    /// With a clock: what the file system reads ahead by itself of files read in order: none,
+    /// one_block, or osf1, up to 256 KiB. With it, lru is a machine without foresee
+    #[arg(long, value_name = "HOW", default_value = "none", requires = "device")]
+    readahead: Readahead,
 
     /// With a clock: what is known beforehand, for policies that fetch ahead, as tip1 and tip2.
     /// told: each process discloses when it begins all it will read; recorded: what an earlier
@@ -216,7 +222,7 @@ pub fn main(options: Options) -> Result<u8, String> {
                 clocked::Options { think: options.think, disclose: None, device, disks: options.disks, lookup_ns: 0 };
             let programs = options.programs()?;
             options.check_before(before, programs[0].path, &programs[0].trace)?;
-            timed::run(&programs, &how, &choices, &options.cache, before, options.bound)?
+            timed::run(&programs, &how, options.readahead, &choices, &options.cache, before, options.bound)?
         }
         (None, [path]) => {
             let trace = options.advised(path, of_each(&options.advice, 0))?;

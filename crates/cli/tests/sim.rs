@@ -174,10 +174,27 @@ fn a_clock_shows_what_hints_save() {
         (&["--device", device, "--think", "5"], "'5' is no time to think"),
         (&["--device", device, "--sample", "1%"], "--sample"),
         (&["--sample", "200%"], "'200%' is no share"),
+        (&["--readahead", "osf1"], "--device"),
+        (&["--device", device, "--readahead", "linux"], "'linux'; there are: none, one_block, osf1"),
     ] {
         let ended = foresee(&place, &[&["sim", "trace.parquet"], words].concat()).with(2);
         assert!(ended.err().contains(named), "{words:?}: {ended:?}");
     }
+}
+
+#[test]
+fn a_file_system_reads_ahead_by_itself() {
+    let place = Place::new();
+    let blocks: String = (0..100).map(|block| format!("{block}\n")).collect();
+    place.write("order.trc", blocks);
+    let ms = |readahead: &str| {
+        let clock = ["--device", "servers=8,latency_us=1000", "--think", "none", "--readahead", readahead, "--json"];
+        let rows = json(foresee(&place, &[&["sim", "order.trc", "-p", "lru", "-c", "100%"], &clock[..]].concat()));
+        (rows[0]["elapsed_s"].as_f64().unwrap() * 1e3).round() as u64
+    };
+    assert_eq!(ms("none"), 100, "each block is waited for");
+    assert_eq!(ms("one_block"), 51, "two at a time, from the second on");
+    assert!(ms("osf1") < 10, "clusters of eight, and more of them: {} ms", ms("osf1"));
 }
 
 /// Several traces in one memory, of each of which something else is known.

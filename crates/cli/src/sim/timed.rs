@@ -9,7 +9,7 @@ use foresee_manager::policy::Choice;
 use foresee_manager::{Config, Outcomes};
 use foresee_run::supervisor::INITIAL_BLOCKS;
 use foresee_sim::device::DeviceReport;
-use foresee_sim::host::{Report, Setup, least_elapsed_ns};
+use foresee_sim::host::{Readahead, Report, Setup, least_elapsed_ns};
 use foresee_sim::load::Trace;
 use foresee_sim::size::Size;
 use foresee_sim::timed::{Disclosure, Options, Think, readers, setup, sweep};
@@ -99,6 +99,7 @@ pub fn refuse_offline<'a>(choices: impl IntoIterator<Item = &'a Choice>) -> Resu
 pub fn run(
     programs: &[Program<'_>],
     options: &Options,
+    readahead: Readahead,
     choices: &[Choice],
     sizes: &[Size],
     before: Option<&Trace>,
@@ -108,7 +109,7 @@ pub fn run(
     let sizes: Vec<u64> = sizes.iter().map(|&size| blocks(size, programs)).collect();
     let cells = cells(choices, &sizes, before);
     let progress = Progress::new();
-    let setup = |config| side_by_side(programs, options, config);
+    let setup = |config| Setup { readahead, ..side_by_side(programs, options, config) };
     let reports = sweep(setup, &cells, &|done, total| progress.show(done, total));
     progress.clear();
     let reports: Vec<Report> =
