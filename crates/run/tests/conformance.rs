@@ -228,8 +228,17 @@ fn what_a_fetch_passes_over_is_not_brought() {
             let [Report::Event(Event::FetchDone { fetch: done })] = reports[..] else { panic!("{reports:?}") };
             assert_eq!(done, fetch);
         }
+        // What goes just then is not kept by that.
+        real.driver.host.carry_out(Order::Drop { file, first: 8, count: 1 });
+        real.driver.host.carry_out(Order::PassOver { file, first: 8, count: 2 });
+        real.driver.host.carry_out(Order::Fetch { fetch: FetchId(9), device, file, first: 0, count: 12, class });
+        let begun = Instant::now();
+        while real.is_here(Block { file, index: 8 }).unwrap() {
+            assert!(begun.elapsed() < Duration::from_secs(30));
+            real.step();
+        }
         let here: Vec<u64> = (0..64).filter(|&index| real.is_here(Block { file, index }).unwrap()).collect();
-        assert_eq!(here, [0..20, 50..64].into_iter().flatten().collect::<Vec<_>>());
+        assert_eq!(here, [0..8, 9..20, 50..64].into_iter().flatten().collect::<Vec<_>>());
     }
     check::<true>();
     check::<false>();

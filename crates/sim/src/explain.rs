@@ -179,16 +179,19 @@ impl<'a> Witness<'a> {
         }
         // What its own read pushed out before it came to it is told with the read.
         let was_pushed_out = reads && matches!(was, Some((_, true))) && manager.missed().contains(&block);
-        let (mut is_passed_over, mut drops) = (false, 0);
+        let (mut is_passed_over, mut passed_over, mut drops) = (false, 0, 0);
         for &action in actions {
             match action {
                 Action::Order(Order::PassOver { file, first, count }) => {
                     is_passed_over |= holds((file, first, count), block);
+                    passed_over += count;
                 }
-                Action::Order(Order::Fetch { .. }) if std::mem::take(&mut is_passed_over) => {}
-                Action::Order(Order::Fetch { file, first, count, class, .. }) if holds((file, first, count), block) => {
-                    let why = self.why_fetched(class, event);
-                    self.say(now, format!("fetched with {count} {}: {why}", plural(count, "block")));
+                Action::Order(Order::Fetch { file, first, count, class, .. }) => {
+                    let brings = count - std::mem::take(&mut passed_over);
+                    if !std::mem::take(&mut is_passed_over) && holds((file, first, count), block) {
+                        let why = self.why_fetched(class, event);
+                        self.say(now, format!("fetched with {brings} {}: {why}", plural(brings, "block")));
+                    }
                 }
                 Action::Order(Order::Drop { file, first, count }) => {
                     let is_ours = holds((file, first, count), block);
@@ -387,7 +390,7 @@ impl<'a> Witness<'a> {
     /// By what the page of a block that was just given up went: by price, where that was compared with
     /// another, and by what was thought of it among other pages; where nobody can tell that, by price.
     fn why_gone(&self, block: Block, it: &str, manager: &Manager) -> String {
-        let Some(weighed) = manager.weighed().iter().find(|it| it.goes && it.block == block) else {
+        let Some(weighed) = manager.weighed().iter().rfind(|it| it.goes && it.block == block) else {
             return String::new();
         };
         let price = match weighed.missing {
@@ -410,16 +413,16 @@ impl<'a> Witness<'a> {
                     "{it} was used longest ago, which decides until misses are made up for that LRU would not have had"
                 );
             }
-            Judged::Least { promise, next } => (promise, next.map(|next| ("the next to go", next)), ""),
+            Judged::Least { promise, next } => (promise, next.map(|next| ("the least of the others", next)), ""),
             Judged::Beside { promise, least } => {
                 (promise, Some(("the least of all", least)), ", but lies apart from what went before")
             }
         };
         let Promise { chance, within, cost, worth } = promise;
-        let miss = if cost < 1.0 { format!("{cost:.2} of a wait") } else { "a wait".to_owned() };
-        let (percent, within, kept) = (100.0 * chance, references(within as f64), references(1.0 / worth));
+        let miss = if cost < 1.0 { format!("{} of a wait", part(cost)) } else { "a wait".to_owned() };
+        let (percent, within, kept) = (part(100.0 * chance), references(within as f64), references(1.0 / worth));
         let saves = format!(
-            "of pages like {it} {percent:.2} % are used within {within}, and a miss costs {miss}: to keep it saves one in {kept}"
+            "of pages like {it} {percent} % are used within {within}, and a miss costs {miss}: to keep it saves one in {kept}"
         );
         let Some((which, (block, other))) = other else { return saves };
         let its = if other.worth == worth {
@@ -437,11 +440,17 @@ impl<'a> Witness<'a> {
 
     fn see_moment(&mut self, now: Time, event: Event, actions: &[Action], manager: &Manager) {
         self.say(now, self.event(&event));
+        let mut passed_over = 0;
         for &action in actions {
             match action {
+                Action::Order(Order::PassOver { count, .. }) => passed_over += count,
                 Action::Order(Order::Fetch { file, first, count, class, .. }) => {
                     let what = self.name(Block { file, index: first });
-                    let more = if count > 1 { format!(" and {} more", count - 1) } else { String::new() };
+                    let more = match (count - passed_over, std::mem::take(&mut passed_over)) {
+                        (1, _) => String::new(),
+                        (brings, 0) => format!(" and {} more", brings - 1),
+                        (brings, over) => format!(" and {} more, going over {over} between", brings - 1),
+                    };
                     self.say(now, format!("fetched {what}{more}: {}", self.why_fetched(class, event)));
                 }
                 Action::Order(Order::Drop { file, first, count }) => {
@@ -510,6 +519,11 @@ impl<'a> Witness<'a> {
             None => format!("block {} of file {}", block.index, block.file),
         }
     }
+}
+
+/// To two places.
+fn part(part: f64) -> String {
+    if part > 0.0 && part < 0.01 { "less than 0.01".to_owned() } else { format!("{part:.2}") }
 }
 
 /// What a page or a block is worth, as a policy compares it.
@@ -676,7 +690,7 @@ mod tests {
                 "; of pages like it ",
                 " % are used within ",
                 ", and a miss costs a wait: to keep it saves one in ",
-                "; the next to go, block ",
+                "; the least of the others, block ",
             ] {
                 assert!(of_block.contains(words), "no '{words}' under {policy} in\n{of_block}");
             }

@@ -159,8 +159,8 @@ impl Manager {
             if !self.may_go_over(flight, gap) || !self.take_frame(false, need) {
                 return;
             }
-            // On an arm it goes over any gap that it may go over.
-            self.read_over(flight, gap, 1);
+            let goes = self.read_over(flight, gap, 1);
+            assert!(goes, "an arm goes over any gap that it may go over");
             self.bring_beside(Block { index: flight.end(), ..flight.first });
             self.dispatch.take_along(flight);
         }

@@ -100,6 +100,13 @@ impl Drops {
         }
     }
 
+    /// Whether some of these blocks are to go, or may be going.
+    pub fn is_to_go(&self, file: FileId, blocks: &Range<u64>) -> bool {
+        self.of.get(&file).is_some_and(|OfFile { waiting, under_way, stayed, .. }| {
+            waiting.overlaps(blocks) || under_way.overlaps(blocks) || stayed.overlaps(blocks)
+        })
+    }
+
     /// Holds a fetch back if some of it is being given up.
     pub fn hold_back(&mut self, file: FileId, fetch: FetchId, device: DeviceId, blocks: &Range<u64>) -> bool {
         let Some(of_file) = self.of.get_mut(&file) else { return false };

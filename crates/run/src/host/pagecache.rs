@@ -140,9 +140,11 @@ impl Host for PageCache {
                 self.to_look.push(file);
             }
             Order::Fetch { fetch, device, file, first, count, .. } => {
-                let held = self.held.get(&file);
-                let is_here = |blocks: &_| held.is_some_and(|held| is_here(&held.opened, blocks));
-                for piece in self.fetches.begin(fetch, file, first..first + count, is_here) {
+                let (held, drops) = (self.held.get(&file), &self.drops);
+                let stays = |blocks: &_| {
+                    held.is_some_and(|held| is_here(&held.opened, blocks)) && !drops.is_to_go(file, blocks)
+                };
+                for piece in self.fetches.begin(fetch, file, first..first + count, stays) {
                     self.fetch(fetch, device, file, piece);
                 }
             }
@@ -441,7 +443,7 @@ impl PageCache {
         if is_here(&held.opened, blocks) {
             return self.needless.push(fetch);
         }
-        self.brought += 1;
+        self.brought += u64::from(self.fetches.brings(fetch));
         let opened = Arc::clone(&held.opened);
         match &mut self.uring {
             Some(uring) => uring.fetch(fetch, opened, in_bytes(blocks)),

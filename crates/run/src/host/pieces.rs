@@ -11,6 +11,8 @@ struct Fetch {
     file: FileId,
     /// Pieces that are not done.
     open: usize,
+    /// Something of it is not here.
+    brings: bool,
     has_failed: bool,
 }
 
@@ -28,26 +30,32 @@ impl Fetches {
         self.passed_over.push(blocks);
     }
 
-    /// A fetch begins: the pieces that it is asked for in. Where what is passed over `is_here`,
-    /// there is nothing to bring, and both sides are one piece.
+    /// A fetch begins: the pieces that it is asked for in. What is passed over and is here, and
+    /// `stays`, parts none: there is nothing to bring.
     pub fn begin(
         &mut self,
         fetch: FetchId,
         file: FileId,
         blocks: Range<u64>,
-        is_here: impl Fn(&Range<u64>) -> bool,
+        stays: impl Fn(&Range<u64>) -> bool,
     ) -> Vec<Range<u64>> {
         let (mut pieces, mut first) = (Vec::new(), blocks.start);
         for passed_over in self.passed_over.drain(..) {
-            if !is_here(&passed_over) {
+            if !stays(&passed_over) {
                 pieces.push(first..passed_over.start);
                 first = passed_over.end;
             }
         }
         pieces.push(first..blocks.end);
         pieces.retain(|piece| !piece.is_empty());
-        self.under_way.insert(fetch, Fetch { file, open: pieces.len(), has_failed: false });
+        debug_assert!(!pieces.is_empty(), "{fetch} brings nothing");
+        self.under_way.insert(fetch, Fetch { file, open: pieces.len(), brings: false, has_failed: false });
         pieces
+    }
+
+    /// Something of a fetch is brought. Returns whether that is the first of it.
+    pub fn brings(&mut self, fetch: FetchId) -> bool {
+        self.under_way.get_mut(&fetch).is_some_and(|it| !std::mem::replace(&mut it.brings, true))
     }
 
     /// One of its pieces is done: the file it is of, and what the manager hears if it was the last.
@@ -55,7 +63,7 @@ impl Fetches {
         let under_way = self.under_way.get_mut(&fetch)?;
         under_way.open -= 1;
         under_way.has_failed |= has_failed;
-        let &mut Fetch { file, open, has_failed } = under_way;
+        let &mut Fetch { file, open, has_failed, .. } = under_way;
         if open > 0 {
             return Some((file, None));
         }
@@ -89,6 +97,7 @@ mod tests {
         for has_failed in [false, true] {
             fetches.pass_over(1..2);
             fetches.begin(FETCH, FILE, 0..3, |_| false);
+            assert_eq!([(); 2].map(|()| fetches.brings(FETCH)), [true, false], "one fetch, however many pieces");
             assert_eq!(fetches.piece_done(FETCH, has_failed), Some((FILE, None)));
             let event =
                 if has_failed { Event::FetchFailed { fetch: FETCH } } else { Event::FetchDone { fetch: FETCH } };
