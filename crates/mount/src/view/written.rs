@@ -372,7 +372,10 @@ impl Written {
         self.check()?;
         let offset = offset.unwrap_or(self.size());
         let size = self.size().max(offset + bytes.len() as u64);
-        if self.resize_kept(&mut state, size)? || self.extend(&mut state, to, offset, size)? {
+        let is_kept = self.resize_kept(&mut state, size)?;
+        // It would be put without these bytes, in the place of what is whole.
+        let refused = |state: &mut State, why| if self.is_finished() { why } else { self.fail(state, why) };
+        if is_kept || self.extend(&mut state, to, offset, size).map_err(|why| refused(&mut state, why))? {
             let at = offset - state.sent;
             state.kept.write_at(bytes, at).map_err(|failure| self.fail(&mut state, failure))?;
             state.holes.fill(&(offset..offset + bytes.len() as u64));

@@ -357,7 +357,8 @@ impl Model {
     }
 }
 
-fn close(file: File) -> io::Result<()> {
+/// Closes it, and says what came of that.
+pub fn close(file: File) -> io::Result<()> {
     // SAFETY: it is ours, and is not used any more.
     match unsafe { libc::close(file.into_raw_fd()) } {
         0 => Ok(()),

@@ -7,6 +7,7 @@ use std::os::unix::fs::FileExt;
 use foresee_object_server::Server;
 
 use crate::bytes::bytes;
+use crate::model::close;
 use crate::place::{Mounted, can_mount, server};
 use crate::random::Random;
 use crate::writes::get;
@@ -119,14 +120,39 @@ fn what_was_sent_is_not_written_any_more() {
     }
     let server = server();
     let mounted = Mounted::bucket(&server, &[]);
+    server.put("/b/sent", *b"good");
     let all = bytes("sent", 1, 32 * MIB);
-    let file = File::create(mounted.path("sent")).unwrap();
-    file.write_all_at(&all, 0).unwrap();
-    for offset in [0, 3 * MIB, 8 * MIB] {
-        let error = file.write_all_at(b"late", offset).unwrap_err();
-        assert_eq!(error.raw_os_error(), Some(libc::EOPNOTSUPP), "at {offset}");
+    let refused = |done: std::io::Result<()>, what: &str| {
+        assert_eq!(done.unwrap_err().raw_os_error(), Some(libc::EOPNOTSUPP), "{what}");
+    };
+    for offset in [0, 3 * MIB, 8 * MIB, 40 << 30] {
+        let file = File::create(mounted.path("sent")).unwrap();
+        file.write_all_at(&all, 0).unwrap();
+        refused(file.write_all_at(b"late", offset), &format!("at {offset}"));
+        // Without these bytes it takes the place of nothing.
+        refused(file.write_all_at(b"more", 32 * MIB), "written further");
+        refused(file.sync_all(), "synced");
+        refused(close(file), "closed");
+        assert_eq!(get(&server, "sent").unwrap(), b"good");
     }
-    file.write_all_at(&all[24 * MIB as usize..][..MIB as usize], 24 * MIB).unwrap();
-    drop(file);
-    assert!(get(&server, "sent").unwrap() == all);
+    assert_eq!(server.unfinished(), 0);
+    let last = (24 * MIB, MIB);
+    write(&mounted, &server, "sent", &all, &[(0, 32 * MIB), last, (31 * MIB, MIB), last]);
+}
+
+#[test]
+fn what_was_sent_as_zeros_is_not_written_any_more() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    server.put("/b/hole", *b"good");
+    let mounted = Mounted::bucket(&server, &[]);
+    let file = File::create(mounted.path("hole")).unwrap();
+    file.set_len(1 << 30).unwrap();
+    file.write_all_at(b"far", (1 << 30) + WITHIN).unwrap();
+    let late = file.write_all_at(b"late", 0);
+    assert_eq!(late.unwrap_err().raw_os_error(), Some(libc::EOPNOTSUPP));
+    assert_eq!(close(file).unwrap_err().raw_os_error(), Some(libc::EOPNOTSUPP));
+    assert_eq!(get(&server, "hole").unwrap(), b"good");
 }
