@@ -367,7 +367,7 @@ impl Bucket {
                     Ok((page.result, page.page_token))
                 }
                 None => {
-                    Folder::is_one_page(page)?;
+                    Folder::refuse_page(page)?;
                     let folder = below.as_ref().map(|it| &it.folder);
                     let objects = &self.client.objects;
                     Ok((self.whole(async || objects.list_with_delimiter(folder).await).await?, None))

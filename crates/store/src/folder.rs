@@ -20,7 +20,7 @@ impl Folder {
     ///
     /// # Errors
     /// If a word leads somewhere.
-    pub fn is_one_page(page: Option<&str>) -> Result<(), Error> {
+    pub fn refuse_page(page: Option<&str>) -> Result<(), Error> {
         let Some(page) = page else { return Ok(()) };
         let why = format!("there is no page '{page}', as this store has folders in one page each: ask for the first");
         Err(io::Error::new(io::ErrorKind::InvalidInput, why).into())

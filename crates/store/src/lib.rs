@@ -65,7 +65,7 @@ pub trait Store: Send + Sync {
     /// As [`Store::list`], and if no page gave that word: a store that has this from here, of one
     /// page, gives none.
     fn folder(&self, prefix: &str, page: Option<&str>) -> Result<Folder, Error> {
-        Folder::is_one_page(page)?;
+        Folder::refuse_page(page)?;
         Ok(Folder::of(prefix, self.list(prefix)?))
     }
 

@@ -112,7 +112,7 @@ impl Store for Local {
 
     /// A directory as `.` or `..` is no beginning of a name: what lies in it is meant.
     fn folder(&self, prefix: &str, page: Option<&str>) -> Result<Folder, Error> {
-        Folder::is_one_page(page)?;
+        Folder::refuse_page(page)?;
         let is_directory = matches!(prefix.rsplit('/').next(), Some("." | ".."));
         let prefix = &if is_directory { format!("{prefix}/") } else { prefix.to_owned() };
         let above = prefix.rsplit_once('/').map_or(".", |(above, _)| if above.is_empty() { "/" } else { above });
