@@ -79,7 +79,9 @@
 //! futures, of no executor in particular. Thousands may wait at once: each takes the bytes that it
 //! is to bring, and no thread. What writes has none: [`Cache::create`] begins what takes many calls,
 //! each of which may wait, and belongs on a thread; nor has [`Cache::open_listed`], which asks object
-//! stores nothing.
+//! stores nothing. Names are looked up by as many threads as the store serves requests at once
+//! ([`foresee_store::Store::depth`]), for all of these and for plans: as many long lists hold the
+//! others up.
 //!
 //! # Stores
 //! A path, or `file://` and a path, is a file of this machine's, read past the system's page cache where its file system can.
