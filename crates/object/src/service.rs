@@ -60,7 +60,7 @@ fn credentials<C: Send + Sync + 'static>(
 /// Whether nothing is to be signed, by what is set of it.
 #[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
 fn is_unsigned(set: Option<String>) -> bool {
-    set.is_some_and(|it| it == "true")
+    set.is_some_and(|it| ["1", "true", "on", "yes", "y"].iter().any(|yes| it.eq_ignore_ascii_case(yes)))
 }
 
 impl Service {
@@ -215,5 +215,17 @@ impl Service {
                 ))
             }
         }
+    }
+}
+
+#[cfg(all(test, any(feature = "s3", feature = "gcs", feature = "azure")))]
+mod tests {
+    use super::is_unsigned;
+
+    #[test]
+    fn nothing_is_signed_where_the_client_signs_nothing() {
+        let unsigned = |set: &str| is_unsigned(Some(set.to_owned()));
+        assert!(["1", "true", "TRUE", "on", "Yes", "y"].into_iter().all(unsigned));
+        assert!(!["0", "false", "off", "no", "n", ""].into_iter().any(unsigned) && !is_unsigned(None));
     }
 }
