@@ -24,7 +24,7 @@ use crate::explain::{Place, timed_out};
 use crate::head::Head;
 use crate::object::{Open, version};
 use crate::runtime::Runtime;
-use crate::service::{Client, Service};
+use crate::service::{Client, Credentials, Service};
 use crate::settings::{PAUSE_MIN, Settings};
 use crate::silence::Silence;
 use crate::upload::Written;
@@ -58,13 +58,8 @@ impl Bucket {
     pub fn connect(service: Service, name: &str, settings: &Settings, runtime: Arc<Runtime>) -> Result<Self, Error> {
         let place = Place { service, bucket: name.to_owned() };
         let (client, credentials) = service.client(name, settings).map_err(|error| place.unusable(&error))?;
-        runtime.wait_for(async {
-            match tokio::time::timeout(CREDENTIALS_MAX.min(settings.deadline), credentials).await {
-                Ok(Ok(())) => Ok(()),
-                Ok(Err(error)) => Err(place.no_credentials(&error.to_string())),
-                Err(_) => Err(place.no_credentials("nobody answered who gives them out")),
-            }
-        })?;
+        let given = runtime.wait_for(given(credentials, settings.deadline));
+        given.map_err(|why| place.no_credentials(&why))?;
         let (settings, beginnings) = (settings.clone(), Arc::default());
         Ok(Bucket {
             client,
@@ -205,6 +200,11 @@ impl Bucket {
     /// Begins an object.
     pub fn create(self: Arc<Self>, key: &str) -> Result<Written, Error> {
         let path = self.path_to_write(key)?;
+        if let Some(signer) = &self.client.signer {
+            // The client would look for one until the deadline.
+            let given = self.runtime.wait_for(given(signer(), self.settings.deadline));
+            given.map_err(|why| self.place.unsigned(&why))?;
+        }
         Ok(Written::new(Arc::clone(&self), path))
     }
 
@@ -230,8 +230,6 @@ impl Bucket {
     /// Pages of a server that only shows them are not written.
     fn path_to_write(&self, key: &str) -> Result<Path, Error> {
         match self.client.pages {
-            // The client would look for somebody who signs, where there need be nobody.
-            Some(_) if self.client.is_unsigned => Err(self.place.unsigned()),
             Some(_) => self.path(key),
             None => Err(io::Error::from(io::ErrorKind::Unsupported).into()),
         }
@@ -426,6 +424,14 @@ impl Bucket {
 
     async fn list_folder(&self, folder: &Path) -> Result<Vec<ObjectMeta>, Error> {
         self.client.objects.list(Some(folder)).try_collect().await.map_err(|error| self.explain(&error))
+    }
+}
+
+/// Waits for credentials; says why there are none.
+async fn given(credentials: Credentials, deadline: Duration) -> Result<(), String> {
+    match tokio::time::timeout(CREDENTIALS_MAX.min(deadline), credentials).await {
+        Ok(given) => given.map_err(|error| error.to_string()),
+        Err(_) => Err("nobody answered who gives them out".to_owned()),
     }
 }
 

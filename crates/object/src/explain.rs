@@ -155,11 +155,11 @@ impl Place {
         error(io::ErrorKind::PermissionDenied, text)
     }
 
-    /// What is written must be signed, and that is not to be.
-    pub fn unsigned(&self) -> Error {
+    /// What is written must be signed though nothing else is to be, and nobody can.
+    pub fn unsigned(&self, why: &str) -> Error {
         let text = format!(
-            "no right to write {}: nothing is signed (GOOGLE_SKIP_SIGNATURE=true), and only what is signed can be written: \
-             set GOOGLE_APPLICATION_CREDENTIALS instead",
+            "no right to write {}: what is written must be signed, though GOOGLE_SKIP_SIGNATURE is set: set \
+             GOOGLE_APPLICATION_CREDENTIALS as well ({why})",
             self.url()
         );
         error(io::ErrorKind::PermissionDenied, text)

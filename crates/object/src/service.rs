@@ -35,9 +35,12 @@ pub(crate) struct Client {
     pub objects: Arc<dyn object_store::ObjectStore>,
     /// Lists by what names begin with, not by folders only.
     pub pages: Option<Arc<dyn PaginatedListStore>>,
-    /// Whether what is written must be signed, and nothing is.
-    pub is_unsigned: bool,
+    /// Who signs what is written all the same, where nothing is to be signed.
+    pub signer: Option<Signer>,
 }
+
+/// Looks for who can sign.
+pub(crate) type Signer = Box<dyn Fn() -> Credentials + Send + Sync>;
 
 /// Comes to an end when who asks can say who it is.
 pub(crate) type Credentials = BoxFuture<'static, object_store::Result<()>>;
@@ -57,7 +60,7 @@ fn credentials<C: Send + Sync + 'static>(
     })
 }
 
-/// Whether nothing is to be signed, by what is set of it.
+/// Whether nothing is to be signed, by what is set of it, which the client takes for that.
 #[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
 fn is_unsigned(set: Option<String>) -> bool {
     set.is_some_and(|it| ["1", "true", "on", "yes", "y"].iter().any(|yes| it.eq_ignore_ascii_case(yes)))
@@ -163,7 +166,7 @@ impl Service {
                 let is_unsigned = is_unsigned(builder.get_config_value(&Key::SkipSignature));
                 let client = Arc::new(builder.build()?);
                 let credentials = credentials(client.credentials(), is_unsigned);
-                Ok((Client { objects: Arc::clone(&client) as _, pages: Some(client), is_unsigned: false }, credentials))
+                Ok((Client { objects: Arc::clone(&client) as _, pages: Some(client), signer: None }, credentials))
             }
             #[cfg(feature = "gcs")]
             Service::Gcs => {
@@ -179,7 +182,9 @@ impl Service {
                 let builder = builder.with_http_connector(asked_once(Vec::new()));
                 let client = Arc::new(builder.build()?);
                 let credentials = credentials(client.credentials(), is_unsigned);
-                Ok((Client { objects: Arc::clone(&client) as _, pages: Some(client), is_unsigned }, credentials))
+                let provider = Arc::clone(client.credentials());
+                let signer = is_unsigned.then(|| Box::new(move || self::credentials(&provider, false)) as Signer);
+                Ok((Client { objects: Arc::clone(&client) as _, pages: Some(client), signer }, credentials))
             }
             #[cfg(feature = "azure")]
             Service::Azure => {
@@ -196,7 +201,7 @@ impl Service {
                 let is_unsigned = is_unsigned(builder.get_config_value(&Key::SkipSignature));
                 let client = Arc::new(builder.build()?);
                 let credentials = credentials(client.credentials(), is_unsigned);
-                Ok((Client { objects: Arc::clone(&client) as _, pages: Some(client), is_unsigned: false }, credentials))
+                Ok((Client { objects: Arc::clone(&client) as _, pages: Some(client), signer: None }, credentials))
             }
             #[cfg(feature = "http")]
             Service::Http(scheme) => {
@@ -210,7 +215,7 @@ impl Service {
                     _ => builder,
                 };
                 Ok((
-                    Client { objects: Arc::new(builder.build()?), pages: None, is_unsigned: false },
+                    Client { objects: Arc::new(builder.build()?), pages: None, signer: None },
                     Box::pin(async { Ok(()) }),
                 ))
             }
