@@ -4,19 +4,11 @@
 /// What is mapped in the beginning (160 MiB), the stacks of all threads that there may be (370 MiB), connections and
 /// names take of them, whatever the memory for what is read.
 pub const BESIDE_BYTES: u64 = 768 << 20;
-/// Each of the allocator's heaps takes 64 MiB of addresses, and there would be eight for each processor.
-const HEAPS: i32 = 2;
 
-/// How many bytes of them there may be, if that is limited: what is allocated spares them from then on. To be
-/// asked before there are threads.
-pub fn limit() -> Option<u64> {
+/// How many bytes of them there may be, if that is limited.
+pub fn allowed() -> Option<u64> {
     let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
     // SAFETY: the structure is written to, or stays as it is.
     unsafe { libc::getrlimit(libc::RLIMIT_AS, &raw mut limit) };
-    let limit = Some(limit.rlim_cur).filter(|&bytes| bytes != libc::RLIM_INFINITY);
-    if limit.is_some() {
-        // SAFETY: takes numbers.
-        unsafe { libc::mallopt(libc::M_ARENA_MAX, HEAPS) };
-    }
-    limit
+    Some(limit.rlim_cur).filter(|&bytes| bytes != libc::RLIM_INFINITY)
 }

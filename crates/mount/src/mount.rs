@@ -43,6 +43,9 @@ const READ_AHEAD_BYTES: u64 = 4 << 20;
 /// What is longer is given back to the system when it is freed: each of the allocator's many heaps
 /// would keep what answers took.
 const KEPT_ALLOCATION_MAX: i32 = 128 << 10;
+/// Each of those heaps takes 64 MiB of addresses, and there would be eight for each processor: where addresses
+/// are limited there are so many.
+const HEAPS: i32 = 2;
 /// How often is looked whether somebody asks how it stands.
 const LOOKS_EVERY: Duration = Duration::from_millis(200);
 const STATUS_STACK_BYTES: usize = 128 << 10;
@@ -65,7 +68,11 @@ pub fn mount(options: &Mount) -> Result<u8, String> {
     check_place(&options.dir, &options.source)?;
     // SAFETY: takes numbers, and there is one thread.
     unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, KEPT_ALLOCATION_MAX) };
-    let addresses = addresses::limit();
+    let addresses = addresses::allowed();
+    if addresses.is_some() {
+        // SAFETY: as above.
+        unsafe { libc::mallopt(libc::M_ARENA_MAX, HEAPS) };
+    }
     let log = log(options)?;
     let detached = options.detach.then(Detached::fork).transpose()?;
     let process = Process::prepare(log).map_err(|error| error.to_string())?;
@@ -122,7 +129,8 @@ fn check_place(dir: &Path, source: &str) -> Result<(), String> {
 }
 
 fn mounted(options: &Mount, addresses: Option<u64>) -> Result<Mounted, String> {
-    let bytes = memory_bytes(options.memory, Memory::find().cache_bytes(0), addresses)?;
+    let is_writable = is_writable(options);
+    let bytes = memory_bytes(options.memory, Memory::find().cache_bytes(0), addresses, is_writable)?;
     let answer_bytes = (bytes / ANSWERS_PART).max(u64::from(REQUEST_BYTES_MAX));
     let memory = bytes.checked_sub(answer_bytes).filter(|&left| left >= answer_bytes);
     let memory = memory.ok_or_else(|| format!("a memory of {bytes} bytes is too little: 2 MiB is the least"))?;
@@ -139,13 +147,12 @@ fn mounted(options: &Mount, addresses: Option<u64>) -> Result<Mounted, String> {
     let cache = builder.open().map_err(|error| error.to_string())?;
     options.disk.iter().for_each(|(path, bytes)| tell_of_room(path, *bytes));
     let tree = tree(options, &cache)?;
-    let is_writable = tree.writing().is_some();
     if is_writable && let Some(why) = unusable_for_writing() {
         say(format_args!(
             "{why}; what is written and has no room in memory cannot be: name a directory that can be used"
         ));
     }
-    let (answer_bytes, written_bytes) = (answer_bytes as usize, written_bytes(bytes) as usize);
+    let (answer_bytes, written_bytes) = (answer_bytes as usize, written_bytes(bytes, is_writable) as usize);
     let view = impatiently(options, || View::new(tree, cache.clone(), answer_bytes, written_bytes));
     let view = view.map_err(|failure| failure.to_string())?;
     let (reads, kernel) = (view.reads(), view.kernel());
@@ -165,22 +172,36 @@ fn mounted(options: &Mount, addresses: Option<u64>) -> Result<Mounted, String> {
     Ok(mounted)
 }
 
+/// Whether what is shown is to be written as well.
+fn is_writable(options: &Mount) -> bool {
+    let takes_objects = |scheme: &str| STORES.into_iter().any(|(it, _, takes)| it == scheme && takes);
+    !options.read_only && options.source.split_once("://").is_some_and(|(scheme, _)| takes_objects(scheme))
+}
+
 /// What is written may take so much beside the memory for what is read.
-fn written_bytes(memory: u64) -> u64 {
-    (memory / WRITTEN_PART).max(WRITTEN_BYTES_MIN)
+fn written_bytes(memory: u64, is_writable: bool) -> u64 {
+    if is_writable { (memory / WRITTEN_PART).max(WRITTEN_BYTES_MIN) } else { 0 }
 }
 
 /// The memory for what is read that goes into so many addresses, with what is beside it.
-fn memory_within(addresses: u64) -> u64 {
+fn memory_within(addresses: u64, is_writable: bool) -> u64 {
     let left = addresses.saturating_sub(addresses::BESIDE_BYTES);
-    (left / (WRITTEN_PART + 1) * WRITTEN_PART).min(left.saturating_sub(WRITTEN_BYTES_MIN))
+    match is_writable {
+        true => (left / (WRITTEN_PART + 1) * WRITTEN_PART).min(left.saturating_sub(WRITTEN_BYTES_MIN)),
+        false => left,
+    }
 }
 
 /// The memory for what is read: what was given, though there be less, or else a part of what there is; but no more
 /// than there are addresses for.
-fn memory_bytes(given: Option<u64>, there_is: Option<u64>, addresses: Option<u64>) -> Result<u64, String> {
+fn memory_bytes(
+    given: Option<u64>,
+    there_is: Option<u64>,
+    addresses: Option<u64>,
+    is_writable: bool,
+) -> Result<u64, String> {
     let there_is = there_is.unwrap_or(u64::MAX);
-    let within = addresses.map_or(u64::MAX, memory_within);
+    let within = addresses.map_or(u64::MAX, |it| memory_within(it, is_writable));
     if let Some(bytes) = given.filter(|&bytes| bytes > there_is) {
         say(format_args!(
             "--memory {}MiB: {} MiB is free here, or left in the control group; what takes more may be killed",
@@ -189,17 +210,20 @@ fn memory_bytes(given: Option<u64>, there_is: Option<u64>, addresses: Option<u64
         ));
     }
     let bytes = given.unwrap_or(MEMORY_BYTES.min(there_is / MEMORY_PART).min(within).max(MEMORY_BYTES_MIN));
-    let taken = bytes.saturating_add(written_bytes(bytes)).saturating_add(addresses::BESIDE_BYTES);
+    let taken = bytes.saturating_add(written_bytes(bytes, is_writable)).saturating_add(addresses::BESIDE_BYTES);
     match bytes <= within {
         true => Ok(bytes),
         false => Err(format!(
-            "--memory {}MiB may take {} MiB of addresses, and {} are allowed here (ulimit -v): raise that limit{}",
-            bytes >> 20,
+            "{}{} MiB of addresses, and {} are allowed here (ulimit -v): raise that limit{}",
+            match given {
+                Some(_) => format!("--memory {}MiB may take ", bytes >> 20),
+                None => "it takes at least ".to_owned(),
+            },
             taken >> 20,
             addresses.unwrap_or_default() >> 20,
-            match within >= MEMORY_BYTES_MIN {
-                true => format!(", or give it --memory {}MiB", within >> 20),
-                false => String::new(),
+            match given.filter(|_| within >= MEMORY_BYTES_MIN) {
+                Some(_) => format!(", or give it --memory {}MiB", within >> 20),
+                None => String::new(),
             }
         )),
     }
@@ -281,11 +305,11 @@ fn tree(options: &Mount, cache: &Cache) -> Result<Arc<dyn Tree>, String> {
             |error| format!("{}: {error}: name a directory, or a store as in s3://BUCKET/PREFIX", options.source);
         return Ok(Arc::new(directory.map_err(complaint)?));
     };
-    let Some((.., takes_objects)) = STORES.into_iter().find(|(it, ..)| *it == scheme) else {
+    if STORES.iter().all(|(it, ..)| *it != scheme) {
         let known = STORES.map(|(scheme, ..)| scheme).join(", ");
         let source = &options.source;
         return Err(format!("{source}: no such kind of store: there are {known}, and directories by their path"));
-    };
+    }
     if place.is_empty() || place.starts_with('/') {
         return Err(format!("{}: it names no bucket or host, as s3://BUCKET/PREFIX does", options.source));
     }
@@ -298,8 +322,7 @@ fn tree(options: &Mount, cache: &Cache) -> Result<Arc<dyn Tree>, String> {
     let (uid, gid) = (options.uid.unwrap_or(own.0), options.gid.unwrap_or(own.1));
     let (file, directory) = (options.file_mode, options.dir_mode);
     let shape = Shape { uid, gid, file, directory, since: SystemTime::now() };
-    let is_writable = takes_objects && !options.read_only;
-    Ok(Arc::new(Objects::new(cache.clone(), &options.source, shape, lasting, is_writable)))
+    Ok(Arc::new(Objects::new(cache.clone(), &options.source, shape, lasting, is_writable(options))))
 }
 
 #[cfg(test)]
@@ -317,24 +340,31 @@ mod tests {
             (Some(16 * MIB), Some(160 * MIB), 16 * MIB),
             (Some(200 * MIB), Some(160 * MIB), 200 * MIB),
         ] {
-            assert_eq!(memory_bytes(given, there_is, None), Ok(bytes), "{given:?} of {there_is:?}");
+            assert_eq!(memory_bytes(given, there_is, None, true), Ok(bytes), "{given:?} of {there_is:?}");
         }
     }
 
     #[test]
     fn memory_goes_into_the_addresses_that_there_may_be() {
         for addresses in [900, 1024, 1200, 2048, 5000].map(|it| it << 20) {
-            let bytes = memory_bytes(None, None, Some(addresses)).unwrap();
-            let taken = bytes + written_bytes(bytes) + addresses::BESIDE_BYTES;
-            assert!(taken <= addresses && bytes.min(1 << 30) == bytes, "{bytes} of {addresses}");
-            assert_eq!(memory_bytes(Some(bytes), None, Some(addresses)), Ok(bytes));
+            for is_writable in [true, false] {
+                let bytes = memory_bytes(None, None, Some(addresses), is_writable).unwrap();
+                let taken = bytes + written_bytes(bytes, is_writable) + addresses::BESIDE_BYTES;
+                assert!(taken <= addresses && bytes.min(1 << 30) == bytes, "{bytes} of {addresses}");
+                assert_eq!(memory_bytes(Some(bytes), None, Some(addresses), is_writable), Ok(bytes));
+            }
         }
-        let refused = memory_bytes(Some(512 << 20), None, Some(1000 << 20)).unwrap_err();
+        // Nothing is kept for what is not written.
+        assert_eq!(memory_bytes(Some(232 << 20), None, Some(1000 << 20), false), Ok(232 << 20));
+        let refused = memory_bytes(Some(512 << 20), None, Some(1000 << 20), true).unwrap_err();
         assert!(
             refused.contains("--memory 512MiB may take 1408 MiB") && refused.contains("--memory 176MiB"),
             "{refused}"
         );
-        let refused = memory_bytes(None, None, Some(500 << 20)).unwrap_err();
-        assert!(refused.contains("826 MiB") && !refused.contains("or give"), "{refused}");
+        for (is_writable, least) in [(true, 826), (false, 770)] {
+            let refused = memory_bytes(None, None, Some(500 << 20), is_writable).unwrap_err();
+            assert!(refused.starts_with(&format!("it takes at least {least} MiB")), "{refused}");
+            assert!(!refused.contains("--memory"), "{refused}");
+        }
     }
 }
