@@ -1,5 +1,6 @@
 //! A file system in its place.
 
+use std::env;
 use std::ffi::{CString, OsString};
 use std::fs::{self, File};
 use std::io::{self, PipeReader, Read};
@@ -29,9 +30,11 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const REQUEST_BYTES_MAX: usize = 2 << 20;
 /// The kind of file systems that ours are in the system's list of mounts.
 pub const KIND: &str = "fuse.foresee";
-/// Who unmounts for those who are not root; found as it is to mount, also where PATH does not lead to it.
-const HELPERS: [&str; 5] =
-    ["fusermount3", "/usr/bin/fusermount3", "/bin/fusermount3", "/usr/sbin/fusermount3", "/sbin/fusermount3"];
+/// Who unmounts for those who are not root, as fuser finds who mounts for them: by this variable, or else among
+/// these, also where PATH does not lead to them.
+const HELPER: &str = "FUSERMOUNT_PATH";
+const HELPERS: [&str; 6] =
+    ["fusermount3", "fusermount", "/sbin/fusermount3", "/sbin/fusermount", "/bin/fusermount3", "/bin/fusermount"];
 /// What a place says whose file system has nobody to answer.
 pub const NOT_ANSWERED: i32 = libc::ENOTCONN;
 
@@ -299,6 +302,11 @@ pub fn unmount(path: &Path) -> Result<(), String> {
     match detach(path, 0) {
         0 => Ok(()),
         libc::EPERM => match owner {
+            // SAFETY: takes no arguments and cannot fail.
+            Some(0) if unsafe { libc::geteuid() } == 0 => Err(format!(
+                "{}: root unmounts it by the right to mount (CAP_SYS_ADMIN), which is not given here",
+                complain(libc::EPERM)
+            )),
             Some(0) => Err(format!("{}: root mounted it, and may unmount it", path.display())),
             _ => ask_helper(path, if is_dead() { &["-u", "-z"] } else { &["-u"] }),
         },
@@ -313,10 +321,11 @@ pub fn unmount(path: &Path) -> Result<(), String> {
 
 /// Has it unmounted by who may.
 fn ask_helper(path: &Path, how: &[&str]) -> Result<(), String> {
-    let ask = |helper| Command::new(helper).args(how).arg("--").arg(path).output();
+    let ask = |helper: OsString| Command::new(helper).args(how).arg("--").arg(path).output();
     let is_missing = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+    let helpers = env::var_os(HELPER).into_iter().chain(HELPERS.map(OsString::from));
     let missing = Err(io::ErrorKind::NotFound.into());
-    match HELPERS.into_iter().map(ask).find(|it| !it.as_ref().is_err_and(is_missing)).unwrap_or(missing) {
+    match helpers.map(ask).find(|it| !it.as_ref().is_err_and(is_missing)).unwrap_or(missing) {
         Ok(ended) if ended.status.success() => Ok(()),
         Ok(ended) => Err(String::from_utf8_lossy(&ended.stderr).trim().to_owned()),
         Err(error) => Err(format!("{}: unmounting takes root or fusermount3: {error}", path.display())),

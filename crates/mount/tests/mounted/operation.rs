@@ -278,12 +278,14 @@ fn ordinary_users_unmount_what_is_theirs_without_a_path_and_are_told_what_is_roo
         return eprintln!("skipped: not root");
     }
     const NOBODY: u32 = 65534;
+    const HELPER: &str = "/bin/fusermount3";
+    let mode = |path| fs::metadata(path).map_or(0, |it| it.mode());
     let place = Place::new();
     place.write("a", "text");
     chown(place.path("at"), Some(NOBODY), Some(NOBODY)).unwrap();
     let by_nobody = |mut command: Command| {
         command.env("PATH", "/no/where").uid(NOBODY).gid(NOBODY).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.output().inspect_err(|error| eprintln!("skipped: {error}")).ok()
+        command.output().inspect_err(|error| eprintln!("skipped: nobody may not start it here: {error}")).ok()
     };
     end(place.mount(&["--detach", "from", "at"]), b"").with(0);
     let refused = by_nobody(place.unmount());
@@ -291,12 +293,44 @@ fn ordinary_users_unmount_what_is_theirs_without_a_path_and_are_told_what_is_roo
     let Some(refused) = refused else { return };
     let said = String::from_utf8(refused.stderr).unwrap();
     assert!(said.contains("at: root mounted it"), "{said}");
-    if !have("fusermount3") {
-        return;
+    if mode(HELPER) & 0o4000 == 0 || mode("/dev/fuse") & 0o006 != 0o006 {
+        return eprintln!("skipped: {HELPER} is not to be run as root, or /dev/fuse is root's alone");
     }
-    let Some(shown) = by_nobody(place.mount(&["from", "at", "--", "/bin/cat", "at/a"])) else { return };
-    assert_eq!((shown.status.code(), &*shown.stdout), (Some(0), &b"text"[..]), "{shown:?}");
-    assert!(!place.is_mounted(), "{shown:?}");
+    let told = place.path("told");
+    fs::write(&told, "").unwrap();
+    chown(&told, Some(NOBODY), Some(NOBODY)).unwrap();
+    // Written by a process of its own, as nothing is started that another test's child has open to write.
+    let mut script = Command::new("sh");
+    script.args(["-c", "cat > helper; chmod 755 helper"]).current_dir(place.path(""));
+    end(script, format!("#!/bin/sh\necho \"$*\" >> {}\nexec {HELPER} \"$@\"\n", told.display()).as_bytes()).with(0);
+    for by_another in [false, true] {
+        let mut command = place.mount(&["from", "at", "--", "/bin/cat", "at/a"]);
+        command.env_remove("FUSERMOUNT_PATH");
+        if by_another {
+            command.env("FUSERMOUNT_PATH", place.path("helper"));
+        }
+        let Some(shown) = by_nobody(command) else { return };
+        assert_eq!((shown.status.code(), &*shown.stdout), (Some(0), &b"text"[..]), "{shown:?}");
+        assert!(!place.is_mounted(), "{shown:?}");
+        assert_eq!(fs::read_to_string(&told).unwrap().contains("-u -z"), by_another);
+    }
+}
+
+#[test]
+fn root_that_may_not_mount_is_told_what_is_missing() {
+    // SAFETY: takes no arguments and cannot fail.
+    if !can_mount() || unsafe { libc::geteuid() } != 0 || !have("setpriv") {
+        return eprintln!("skipped: not root, or no setpriv");
+    }
+    let place = Place::new();
+    end(place.mount(&["--detach", "from", "at"]), b"").with(0);
+    let mut command = Command::new("setpriv");
+    command.args(["--bounding-set", "-sys_admin", env!("CARGO_BIN_EXE_foresee-mount"), "unmount", "at"]);
+    command.current_dir(place.path(""));
+    let refused = end(command, b"");
+    end(place.unmount(), b"").with(0);
+    let said = refused.with(2).err();
+    assert!(said.contains("CAP_SYS_ADMIN") && !said.contains("root mounted it"), "{said}");
 }
 
 #[test]
