@@ -201,7 +201,8 @@ impl Device {
 
     /// What the pipe holds of a flow, as far as that was measured.
     fn pipe_of(&self, flow: &Flow) -> Option<f64> {
-        self.alone.zip(flow.best()).map(|(alone, best)| alone.ns * best + 1.0)
+        let lone_ns = |alone: Line| if self.has_arm() { alone.ns } else { self.positioning.lone_ns(alone) };
+        Some(lone_ns(self.alone?) * flow.best()? + 1.0)
     }
 
     /// Blocks of a gap that is read over: where requests are shaped, and on an arm, which passes

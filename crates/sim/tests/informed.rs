@@ -58,7 +58,7 @@ fn fall_short(percents: &[u64], holds: impl Fn(&Cell<'_>) -> bool + Sync) -> Vec
     short.into_iter().flatten().collect()
 }
 
-/// The cells that take longer, by 7 to 13 %, are known: on arms a page is held for what a request of
+/// The cells that take longer, by 7 and 9 %, are known: on arms a page is held for what a request of
 /// its own would cost, though it would have joined another.
 #[test]
 fn told_all_it_is_as_quick_as_the_fields_told_policies() {
@@ -66,7 +66,7 @@ fn told_all_it_is_as_quick_as_the_fields_told_policies() {
         let told = |policy| cell.takes(policy, Some(Disclosure::TOLD));
         told("informed") <= 1.05 * told("aggressive").min(told("forestall"))
     });
-    assert_eq!(short, ["cs3, 4 x disk10k, 50 %", "pjn, 1 x disk10k, 20 %", "pjn, 1 x disk10k, 50 %"]);
+    assert_eq!(short, ["pjn, 1 x disk10k, 20 %", "pjn, 1 x disk10k, 50 %"]);
 }
 
 /// On arms alone to know more may cost: runs found as they are read come in longer requests than
@@ -109,6 +109,25 @@ fn two_files_read_in_turn_come_in_long_requests() {
     let takes = |policy| told(turns(), policy, 600, "servers=1,latency_us=5000,mb_per_s=0").elapsed_ns;
     let (informed, aggressive) = (takes("informed"), takes("aggressive"));
     assert!(informed < 4 * aggressive, "{informed} for {aggressive}");
+}
+
+/// On a link that its bytes fill, a long request takes long for its bytes alone. With them in the
+/// wait, all of this memory was no more than what is under way, and what is used last was given up
+/// for it: as many blocks as `aggressive` fetches.
+#[test]
+fn what_a_long_request_brings_is_no_wait() {
+    let mut chance = 1_u64;
+    let blocks: Vec<u64> = (0..1000)
+        .chain(std::iter::repeat_with(move || {
+            chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (chance >> 33) % 500 * 3
+        }))
+        .take(7000)
+        .collect();
+    let bytes =
+        |policy| told(blocks.iter().copied(), policy, 150, "servers=0,latency_us=5000,mb_per_s=8").devices[0].bytes;
+    let (informed, aggressive) = (bytes("informed"), bytes("aggressive"));
+    assert!(informed * 4 < aggressive * 3, "{informed} for {aggressive}");
 }
 
 #[test]

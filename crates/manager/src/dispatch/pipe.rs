@@ -8,7 +8,8 @@
 //! B:                the most of these; less, by what was delivered in the time that it was out itself,
 //!                   if it was out beside enough others to keep a device of that B busy, or was late
 //! late:             the last of four in a row, none of them alone, that took twice what they would take there
-//! L:                what lone requests take
+//! L:                what lone requests take that are as long as those beside others are of late (positioning.rs); of an arm,
+//!                   what they take
 //! the pipe is full: L B + 1 blocks are fetched ahead, and as many requests for them, with B in requests, as that makes
 //! ```
 //!

@@ -84,6 +84,13 @@ impl Positioning {
         self.without_bytes(alone, alone)
     }
 
+    /// What a lone request takes that is as long as those beside others are of late. (Without any
+    /// bytes, where all are alike, B would be what one at a time delivers, and no more ever be out.)
+    pub fn lone_ns(&self, alone: Line) -> f64 {
+        let blocks = self.beside.map_or(alone.blocks, |it| it.blocks);
+        self.ns(alone) + (blocks - 1.0) * self.block_ns(alone)
+    }
+
     /// The blocks whose bytes take as long.
     pub fn blocks(&self, alone: Line) -> u64 {
         (self.ns(alone) / self.block_ns(alone)) as u64

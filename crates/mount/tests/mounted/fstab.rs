@@ -18,7 +18,8 @@ pgrep -f mount.foresee > process
 if touch at/new 2> /dev/null; then exit 9; fi
 umount $PWD/at
 ended
-echo \"s3://b $PWD/at foresee noauto,_netdev,allow_other,uid=1000,gid=1001,file-mode=640,dir-mode=750,environment=$PWD/environment 0 0\" > fstab
+owned=allow_other,uid=1000,gid=1001,file-mode=640,dir-mode=750
+echo \"s3://b $PWD/at foresee noauto,_netdev,$owned,environment=$PWD/environment 0 0\" > fstab
 mount -T fstab $PWD/at
 cat at/a
 stat -c '%u %g %a' at at/a
