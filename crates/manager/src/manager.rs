@@ -195,7 +195,8 @@ impl Manager {
     pub fn handle(&mut self, now: Time, event: Event, out: &mut Vec<Action>) -> Counted {
         let before = self.statistics.counted();
         self.begun = out.len();
-        if out.is_empty() {
+        // Who never takes actions out, and asks for nothing, is to gather nothing.
+        if out.is_empty() || !self.explains {
             self.weighed.clear();
         }
         drop(self.hints.take_cleared());
@@ -442,9 +443,9 @@ impl Manager {
         Some(self.table.block(candidate.page))
     }
 
-    /// What was decided by price in the last event, in that order, and in those before of which the
-    /// actions were not taken out yet; of one that explains, also what was decided by a policy that puts
-    /// no price on pages, and can tell by what.
+    /// What was decided by price in the last event, in that order. Of one that explains also in those
+    /// before of which the actions were not taken out yet, and what was decided by a policy that puts no
+    /// price on pages, and can tell by what.
     pub fn weighed(&self) -> &[Weighed] {
         &self.weighed
     }

@@ -158,7 +158,7 @@ pub enum Judged {
     Least {
         /// What.
         promise: Promise,
-        /// What goes next, if anything can, and what that promises.
+        /// What promises least of the others, if any can go, and how much that is.
         next: Option<(Block, Promise)>,
     },
     /// It lies beside what went last, and promises little more than what promises least.
