@@ -22,6 +22,9 @@ use crate::tier::ObjectKey;
 /// Objects that are kept open without a reader, those of files only until they had one: more than names
 /// are looked up ahead.
 const KEPT_OPEN_MAX: usize = 512;
+/// And no more than one of so many descriptors that the process may have, for each may take one: what is
+/// being read is open as well, and the program has files of its own.
+const KEPT_OPEN_PART: u64 = 3;
 /// Files that are remembered though nothing of them is left: some 8 MB. To open one of them again
 /// within the time that names last asks nobody.
 const REMEMBERED_MAX: usize = 1 << 14;
@@ -85,10 +88,20 @@ pub struct Objects {
     free: Vec<FileId>,
     /// Open without a reader, the oldest first.
     kept_open: VecDeque<FileId>,
+    /// So many at most.
+    kept_open_max: usize,
     /// Whose turn it is to be looked at, whether it can be forgotten.
     hand: usize,
     /// What nothing holds any more, for who has given the pool's lock back.
     gone: Gone,
+}
+
+/// How many this process may keep open. Its limit is the one that there is when its cache begins.
+fn kept_open_max() -> usize {
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: the structure is filled in, or stays as it is.
+    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) };
+    usize::try_from(limit.rlim_cur / KEPT_OPEN_PART).map_or(KEPT_OPEN_MAX, |part| part.min(KEPT_OPEN_MAX))
 }
 
 impl Objects {
@@ -101,6 +114,7 @@ impl Objects {
             entries: Vec::new(),
             free: Vec::new(),
             kept_open: VecDeque::new(),
+            kept_open_max: kept_open_max(),
             hand: 0,
             gone: Gone::default(),
         }
@@ -287,7 +301,7 @@ impl Objects {
         if self.entry(file).is_some_and(|entry| !std::mem::replace(&mut entry.is_kept, true)) {
             self.kept_open.push_back(file);
         }
-        if self.kept_open.len() > KEPT_OPEN_MAX
+        if self.kept_open.len() > self.kept_open_max
             && let Some(oldest) = self.kept_open.pop_front()
         {
             self.keep_open_no_more(oldest);
