@@ -19,6 +19,8 @@ const READER: ReaderId = ReaderId(1);
 /// Seeds of the random scripts, and steps of each.
 const SCRIPTS: u64 = 16;
 const STEPS: u64 = 200;
+/// So often the host goes on, at most, before a file is another.
+const STEPS_BEFORE: u64 = 6;
 /// Policies that fetch what is disclosed, and one that takes advice.
 const POLICIES: [&str; 3] = ["tip1:unread_share=0.5", "informed", "lru-sp"];
 
@@ -40,6 +42,11 @@ pub trait Stand: Sized {
     /// What the manager is told when a reader opens a file that is there.
     fn opened(&mut self, file: FileId) -> Event;
 
+    /// Puts other bytes in the place of a file that a reader has open, as many, and tells the driver
+    /// what it is told when the next reader opens them: those that [`byte_of`] says of the file
+    /// `like`. Returns which file they are.
+    fn replace(&mut self, file: FileId, like: FileId) -> FileId;
+
     /// Lets the host go on for a moment, and tells the driver what became of what it was asked for.
     fn step(&mut self);
 
@@ -47,7 +54,7 @@ pub trait Stand: Sized {
     fn is_here(&self, block: Block) -> Option<bool>;
 
     /// The bytes that are here of this block, if the host has them itself, and its files those that
-    /// [`byte_of`] says.
+    /// [`byte_of`] says, of what they are like once they were replaced.
     fn bytes_here(&self, _block: Block) -> Option<Vec<u8>> {
         None
     }
@@ -67,6 +74,9 @@ pub fn check<S: Stand>() {
     what_is_disclosed_comes::<S>();
     what_fails_is_said::<S>();
     what_is_given_up_goes_and_comes_again::<S>();
+    for steps in 0..STEPS_BEFORE {
+        what_a_file_held_before_is_never_read_again::<S>(steps);
+    }
     for seed in 0..SCRIPTS {
         whatever_is_asked_for_is_answered_once::<S>(seed);
     }
@@ -126,6 +136,8 @@ impl Record {
             }
             Event::Abandoned { waiter } => _ = self.waiters.remove(&waiter),
             Event::Pinned { file, index, .. } => _ = self.viewed.insert(Block { file, index }),
+            // What is viewed stays for who views it, and is nobody else's.
+            Event::FileChanged { file, .. } => self.viewed.retain(|block| block.file != file),
             Event::Released { file, index, .. } => _ = self.viewed.remove(&Block { file, index }),
             _ => {}
         }
@@ -176,6 +188,8 @@ struct Trial<S> {
     config: Config,
     record: Arc<Mutex<Record>>,
     viewed: Option<(ViewId, Block)>,
+    /// A file that was put in the place of another, and the one that it is like.
+    replaced: Option<(FileId, FileId)>,
 }
 
 impl<S: Stand> Trial<S> {
@@ -192,7 +206,7 @@ impl<S: Stand> Trial<S> {
         let tap = Box::new(move |now, event, actions: &[Action], manager: &Manager| {
             lock(&tapped).see(now, event, actions, manager);
         });
-        Trial { stand: S::new(files, spoiled, &config, tap), config, record, viewed: None }
+        Trial { stand: S::new(files, spoiled, &config, tap), config, record, viewed: None, replaced: None }
     }
 
     fn tell(&mut self, event: Event) {
@@ -210,6 +224,19 @@ impl<S: Stand> Trial<S> {
 
     fn read(&mut self, file: u32, first: u64, count: u64, demand: Demand) {
         self.tell(Event::Reference { reader: READER, site: Site(0), file: FileId(file), first, count, demand });
+    }
+
+    /// Other bytes are in this file's place from now on. Returns which file they are.
+    fn replace(&mut self, file: u32, like: u32) -> u32 {
+        let now = self.stand.replace(FileId(file), FileId(like));
+        self.replaced = Some((now, FileId(like)));
+        now.0
+    }
+
+    /// The byte that this block consists of.
+    fn byte_of(&self, block: Block) -> u8 {
+        let like = self.replaced.filter(|(file, _)| *file == block.file).map(|(_, like)| like);
+        byte_of(Block { file: like.unwrap_or(block.file), ..block })
     }
 
     /// A reader that waits gives up, if one does.
@@ -255,7 +282,7 @@ impl<S: Stand> Trial<S> {
             assert!(is_here, "{block:?} was said to be here, and is not");
         }
         if is_present && let Some(bytes) = self.stand.bytes_here(block) {
-            assert!(bytes.iter().all(|&byte| byte == byte_of(block)), "{block:?} has the bytes of another");
+            assert!(bytes.iter().all(|&byte| byte == self.byte_of(block)), "{block:?} has the bytes of another");
         }
         is_present
     }
@@ -331,6 +358,42 @@ fn what_is_given_up_goes_and_comes_again<S: Stand>() {
     }
     for index in 0..32 {
         trial.is_present(Block { file: FileId(0), index });
+    }
+    trial.replay();
+}
+
+/// Whatever of it was here, viewed, waited for or on its way.
+fn what_a_file_held_before_is_never_read_again<S: Stand>(steps: u64) {
+    const BLOCKS: u64 = 24;
+    let mut trial = Trial::<S>::new(&[Some(BLOCKS)], false, 2 * BLOCKS);
+    trial.open(0);
+    trial.hint(0, Want::Range { first: 0, count: BLOCKS / 2 });
+    trial.settle();
+    trial.view(ViewId(1), Block { file: FileId(0), index: 0 });
+    trial.hint(0, Want::Range { first: BLOCKS / 2, count: BLOCKS / 2 });
+    trial.read(0, BLOCKS - 1, 1, Demand::Served(WaiterId(1)));
+    (0..steps).for_each(|_| trial.stand.step());
+    let file = trial.replace(0, 1);
+    let before = (0..BLOCKS).map(|index| Block { file: FileId(0), index });
+    for block in before.clone() {
+        let is_present = trial.stand.driver().manager().is_present(block);
+        assert!(!is_present, "{block:?} is of before, and counts as here");
+    }
+    // The view ends after what it is of.
+    trial.unview();
+    trial.settle();
+    for index in 0..BLOCKS {
+        trial.read(file, index, 1, Demand::Served(WaiterId(2 + index)));
+    }
+    trial.settle();
+    for index in 0..BLOCKS {
+        assert!(
+            trial.is_present(Block { file: FileId(file), index }),
+            "block {index} of what is there now did not come"
+        );
+    }
+    for block in before.filter(|block| block.file != FileId(file)) {
+        assert!(!trial.is_present(block), "{block:?} is of before, and came");
     }
     trial.replay();
 }

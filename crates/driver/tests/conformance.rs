@@ -1,7 +1,7 @@
 //! The suite of all hosts notices what they do wrong: a small host passes it, and fails it with
 //! each of these slips.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
@@ -20,8 +20,10 @@ mod slip {
     pub const NOTHING_IS_READ: u8 = 6;
     pub const NOTHING_IS_GIVEN_UP: u8 = 7;
     pub const HALF_IS_READ: u8 = 8;
-    /// The last one.
     pub const ANOTHER_IS_READ: u8 = 9;
+    pub const BEFORE_IS_READ: u8 = 10;
+    /// The last one.
+    pub const BEFORE_STAYS: u8 = 11;
 }
 
 /// Files in memory, which are read when it is stepped.
@@ -31,7 +33,9 @@ struct Small<const SLIP: u8> {
     time: u64,
     news: Option<Event>,
     orders: VecDeque<Order>,
-    here: BTreeMap<FileId, BTreeSet<u64>>,
+    /// Those of which the bytes are another file's, and whose.
+    like: BTreeMap<FileId, FileId>,
+    here: BTreeMap<Block, u8>,
 }
 
 impl<const SLIP: u8> Host for Small<SLIP> {
@@ -69,7 +73,12 @@ impl<const SLIP: u8> Small<SLIP> {
             slip::HALF_IS_READ => count.div_ceil(2),
             _ => count,
         };
-        self.here.entry(file).or_default().extend(first..first + count);
+        for index in first..first + count {
+            let like = self.like.get(&file).filter(|_| SLIP != slip::BEFORE_IS_READ).copied().unwrap_or(file);
+            let read = if SLIP == slip::ANOTHER_IS_READ { index + 1 } else { index };
+            let byte = conformance::byte_of(Block { file: like, index: read });
+            self.here.entry(Block { file, index }).or_insert(byte);
+        }
         Event::FetchDone { fetch }
     }
 }
@@ -83,7 +92,15 @@ impl<const SLIP: u8> Stand for Trial<SLIP> {
     fn new(files: &[Option<u64>], spoiled: bool, config: &Config, tap: Box<Tap<'static>>) -> Self {
         let files = files.iter().map_while(|&blocks| blocks).collect();
         let news = Some(Event::ReadaheadWindow { device: DeviceId(0), blocks: 32 });
-        let host = Small { files, spoiled, time: 0, news, orders: VecDeque::new(), here: BTreeMap::new() };
+        let host = Small {
+            files,
+            spoiled,
+            time: 0,
+            news,
+            orders: VecDeque::new(),
+            like: BTreeMap::new(),
+            here: BTreeMap::new(),
+        };
         Trial(Driver::new(config, host, Some(tap)))
     }
 
@@ -95,6 +112,15 @@ impl<const SLIP: u8> Stand for Trial<SLIP> {
         self.0.host.known(file)
     }
 
+    fn replace(&mut self, file: FileId, like: FileId) -> FileId {
+        self.0.host.like.insert(file, like);
+        let blocks = self.0.host.files[file.0 as usize];
+        if SLIP != slip::BEFORE_STAYS {
+            self.0.tell(Event::FileChanged { file, blocks }, |_, _| {});
+        }
+        file
+    }
+
     fn step(&mut self) {
         let host = &mut self.0.host;
         host.time += 1;
@@ -104,7 +130,7 @@ impl<const SLIP: u8> Stand for Trial<SLIP> {
             Some(Order::PassOver { .. }) => return,
             Some(Order::Drop { file, first, count }) => {
                 if SLIP != slip::NOTHING_IS_GIVEN_UP {
-                    host.here.entry(file).or_default().retain(|index| !(first..first + count).contains(index));
+                    host.here.retain(|it, _| it.file != file || !(first..first + count).contains(&it.index));
                 }
                 return;
             }
@@ -116,13 +142,12 @@ impl<const SLIP: u8> Stand for Trial<SLIP> {
         }
     }
 
-    fn is_here(&self, Block { file, index }: Block) -> Option<bool> {
-        Some(self.0.host.here.get(&file).is_some_and(|here| here.contains(&index)))
+    fn is_here(&self, block: Block) -> Option<bool> {
+        Some(self.0.host.here.contains_key(&block))
     }
 
     fn bytes_here(&self, block: Block) -> Option<Vec<u8>> {
-        let another = Block { index: block.index + 1, ..block };
-        Some(vec![conformance::byte_of(if SLIP == slip::ANOTHER_IS_READ { another } else { block })])
+        Some(vec![*self.0.host.here.get(&block)?])
     }
 }
 
@@ -134,7 +159,7 @@ fn a_host_that_does_as_it_should_passes() {
 #[test]
 fn every_slip_is_noticed() {
     let notices = |check: fn()| catch_unwind(AssertUnwindSafe(check)).is_err();
-    let checks: [fn(); slip::ANOTHER_IS_READ as usize] = [
+    let checks: [fn(); slip::BEFORE_STAYS as usize] = [
         conformance::check::<Trial<{ slip::TIME_GOES_BACK }>>,
         conformance::check::<Trial<{ slip::DEVICE_IS_TOLD_LATE }>>,
         conformance::check::<Trial<{ slip::MISSING_FILE_IS_KNOWN }>>,
@@ -144,6 +169,8 @@ fn every_slip_is_noticed() {
         conformance::check::<Trial<{ slip::NOTHING_IS_GIVEN_UP }>>,
         conformance::check::<Trial<{ slip::HALF_IS_READ }>>,
         conformance::check::<Trial<{ slip::ANOTHER_IS_READ }>>,
+        conformance::check::<Trial<{ slip::BEFORE_IS_READ }>>,
+        conformance::check::<Trial<{ slip::BEFORE_STAYS }>>,
     ];
     for (number, check) in (1..).zip(checks) {
         assert!(notices(check), "slip {number} is not noticed");

@@ -54,6 +54,14 @@ impl<const URING: bool> Drop for Real<URING> {
     }
 }
 
+/// A file of so many blocks, none of them in memory.
+fn write_cold(path: &Path, byte: u8, blocks: u64) {
+    fs::write(path, vec![byte; (blocks * BLOCK_BYTES) as usize]).unwrap();
+    let file = File::open(path).unwrap();
+    file.sync_all().unwrap();
+    drop_pages(&file, 0, 0);
+}
+
 impl<const URING: bool> Stand for Real<URING> {
     type Host = PageCache;
 
@@ -67,10 +75,7 @@ impl<const URING: bool> Stand for Real<URING> {
             let path = directory.join(number.to_string());
             names.of_path(&path).unwrap();
             if let Some(blocks) = blocks {
-                fs::write(&path, vec![number as u8; (blocks * BLOCK_BYTES) as usize]).unwrap();
-                let file = File::open(&path).unwrap();
-                file.sync_all().unwrap();
-                drop_pages(&file, 0, 0);
+                write_cold(&path, number as u8, *blocks);
             }
         }
         let driver = Driver::new(config, PageCache::new(URING, None).unwrap(), Some(tap));
@@ -91,6 +96,19 @@ impl<const URING: bool> Stand for Real<URING> {
         // A spoiled one was there when it was looked up.
         let blocks = metadata.map_or(1, |metadata| metadata.len().div_ceil(BLOCK_BYTES));
         Event::FileKnown { file, device, blocks, place: 0 }
+    }
+
+    fn replace(&mut self, file: FileId, like: FileId) -> FileId {
+        let path = self.names.path(file).to_owned();
+        let blocks = fs::metadata(&path).unwrap().len() / BLOCK_BYTES;
+        let new = self.directory.join("new");
+        write_cold(&new, like.0 as u8, blocks);
+        fs::rename(&new, &path).unwrap();
+        let metadata = fs::metadata(&path).unwrap();
+        assert!(self.names.identify(file, (metadata.dev(), metadata.ino())));
+        self.driver.tell(Event::FileChanged { file, blocks }, |_, _| {});
+        self.driver.host.forget(file);
+        file
     }
 
     fn step(&mut self) {

@@ -38,6 +38,12 @@ impl Stand for Simulated {
         self.0.host.resolved(file)
     }
 
+    fn replace(&mut self, file: FileId, _: FileId) -> FileId {
+        let Event::FileKnown { blocks, .. } = self.0.host.resolved(file) else { panic!("{file:?} is not there") };
+        self.0.tell(Event::FileChanged { file, blocks }, |_, _| {});
+        file
+    }
+
     fn step(&mut self) {
         if let Some(Turn::Event(event)) = self.0.host.turn() {
             self.0.tell(event, |_, _| {});

@@ -28,6 +28,7 @@ const FRAME_BYTES: usize = 4096;
 struct Pooled<const IN_FILES: bool> {
     driver: Driver<'static, PoolHost>,
     store: Arc<dyn Store>,
+    bytes: Bytes,
     files: Option<Files>,
     memory: Arc<Memory>,
     done: Receiver<Done>,
@@ -56,6 +57,19 @@ fn name(files: Option<&Files>, number: impl Display) -> String {
     files.map_or(number.to_string(), |files| format!("{}/{number}", files.0.display()))
 }
 
+/// As many blocks as this file has them.
+fn content(file: FileId, blocks: u64) -> Vec<u8> {
+    (0..blocks).flat_map(|index| [conformance::byte_of(Block { file, index }); FRAME_BYTES]).collect()
+}
+
+fn put(files: Option<&Files>, bytes: &Bytes, number: impl Display, content: Vec<u8>) {
+    let name = name(files, number);
+    match files {
+        Some(_) => fs::write(name, content).unwrap(),
+        None => bytes.put(&name, content),
+    }
+}
+
 impl<const IN_FILES: bool> Stand for Pooled<IN_FILES> {
     type Host = PoolHost;
 
@@ -63,19 +77,13 @@ impl<const IN_FILES: bool> Stand for Pooled<IN_FILES> {
         let (folder, bytes) = (IN_FILES.then(Files::new), Bytes::default());
         for (number, blocks) in files.iter().enumerate() {
             if let Some(blocks) = blocks {
-                let block = |index| Block { file: FileId(number as u32), index };
-                let content = (0..*blocks).flat_map(|index| [conformance::byte_of(block(index)); FRAME_BYTES]);
-                let (name, content) = (name(folder.as_ref(), number), content.collect::<Vec<_>>());
-                match IN_FILES {
-                    true => fs::write(name, content).unwrap(),
-                    false => bytes.put(&name, content),
-                }
+                put(folder.as_ref(), &bytes, number, content(FileId(number as u32), *blocks));
             }
         }
         let faults = Faults { failed: if spoiled { 1000 } else { 0 }, late_us_max: 300, ..Faults::default() };
         let store: Arc<dyn Store> = match IN_FILES {
             true => Arc::new(Faulty::new(Local::direct(), 1, faults)),
-            false => Arc::new(Faulty::new(bytes, 1, faults)),
+            false => Arc::new(Faulty::new(bytes.clone(), 1, faults)),
         };
         let memory = Arc::new(Memory::new(config.capacity as usize, FRAME_BYTES).unwrap());
         let (report, done) = channel();
@@ -89,7 +97,7 @@ impl<const IN_FILES: bool> Stand for Pooled<IN_FILES> {
             assert_eq!(objects.named(StoreId(0), &name(folder.as_ref(), number)).unwrap(), FileId(number as u32));
         }
         let host = PoolHost::new(Arc::clone(&memory), config.capacity as usize, objects, generating, None);
-        Pooled { driver: Driver::new(config, host, Some(tap)), store, files: folder, memory, done }
+        Pooled { driver: Driver::new(config, host, Some(tap)), store, bytes, files: folder, memory, done }
     }
 
     fn driver(&mut self) -> &mut Driver<'static, PoolHost> {
@@ -103,6 +111,20 @@ impl<const IN_FILES: bool> Stand for Pooled<IN_FILES> {
         // Who looked it up first has said so already; then it is said again.
         self.driver.host.objects.opened(StoreId(0), &name, &opened).unwrap();
         Event::FileKnown { file, device: DeviceId(0), blocks, place: 0 }
+    }
+
+    fn replace(&mut self, file: FileId, like: FileId) -> FileId {
+        let name = name(self.files.as_ref(), file);
+        let blocks = Opened::open(&*self.store, &name).unwrap().size / FRAME_BYTES as u64;
+        put(self.files.as_ref(), &self.bytes, file, content(like, blocks));
+        let opened = Opened::open(&*self.store, &name).unwrap();
+        let objects = &mut self.driver.host.objects;
+        let closed = objects.closed(file);
+        let (now, events) = objects.opened(StoreId(0), &name, &opened).unwrap();
+        for event in closed.into_iter().chain(events) {
+            self.driver.tell(event, PoolHost::hear);
+        }
+        now
     }
 
     fn step(&mut self) {
