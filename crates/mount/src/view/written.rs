@@ -297,6 +297,12 @@ impl Written {
         self.failed.get_or_init(|| why).clone()
     }
 
+    /// It is not changed as somebody wants it to be: unless it is there, it is not to take the place
+    /// of what is whole.
+    fn refuse(&self, state: &mut State, why: Failure) -> Failure {
+        if self.is_finished() { why } else { self.fail(state, why) }
+    }
+
     /// Whether others may write it as well, though it is there.
     pub fn may_be_shared(&self) -> bool {
         self.has_writers() && self.is_short() && !self.has_failed()
@@ -373,9 +379,8 @@ impl Written {
         let offset = offset.unwrap_or(self.size());
         let size = self.size().max(offset + bytes.len() as u64);
         let is_kept = self.resize_kept(&mut state, size)?;
-        // It would be put without these bytes, in the place of what is whole.
-        let refused = |state: &mut State, why| if self.is_finished() { why } else { self.fail(state, why) };
-        if is_kept || self.extend(&mut state, to, offset, size).map_err(|why| refused(&mut state, why))? {
+        // It would be put without these bytes.
+        if is_kept || self.extend(&mut state, to, offset, size).map_err(|why| self.refuse(&mut state, why))? {
             let at = offset - state.sent;
             state.kept.write_at(bytes, at).map_err(|failure| self.fail(&mut state, failure))?;
             state.holes.fill(&(offset..offset + bytes.len() as u64));
@@ -418,7 +423,10 @@ impl Written {
             return Ok(());
         }
         if size > 0 {
-            return self.extend(&mut state, to, size, size).map(drop);
+            let is_cut = size < self.size();
+            let extended = self.extend(&mut state, to, size, size).map(drop);
+            // It would be put with what was to be cut off.
+            return extended.map_err(|why| if is_cut { self.refuse(&mut state, why) } else { why });
         }
         // Of what was long, and is begun anew, nothing is needed.
         state.let_go(&self.room);

@@ -141,6 +141,34 @@ fn what_was_sent_is_not_written_any_more() {
 }
 
 #[test]
+fn what_cannot_be_cut_is_not_put() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    let mounted = Mounted::bucket(&server, &[]);
+    server.put("/b/cut", *b"good");
+    let refused = |done: std::io::Result<()>| assert_eq!(done.unwrap_err().raw_os_error(), Some(libc::EOPNOTSUPP));
+    for (size, end) in [(9 * MIB, 100), (32 * MIB, 31 * MIB)] {
+        let file = File::create(mounted.path("cut")).unwrap();
+        file.write_all_at(&bytes("cut", 1, size), 0).unwrap();
+        refused(file.set_len(end));
+        refused(file.write_all_at(b"more", size));
+        refused(file.sync_all());
+        refused(close(file));
+        assert_eq!(get(&server, "cut").unwrap(), b"good", "{size} to {end}");
+    }
+    // What cannot be made so long has all that was written.
+    let file = File::create(mounted.path("cut")).unwrap();
+    let all = bytes("cut", 2, 9 * MIB);
+    file.write_all_at(&all, 0).unwrap();
+    refused(file.set_len(2 << 30));
+    close(file).unwrap();
+    assert!(get(&server, "cut").unwrap() == all);
+    assert_eq!(server.unfinished(), 0);
+}
+
+#[test]
 fn what_was_sent_as_zeros_is_not_written_any_more() {
     if !can_mount() {
         return;
