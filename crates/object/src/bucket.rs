@@ -27,6 +27,7 @@ use crate::runtime::Runtime;
 use crate::service::{Client, Credentials, Service};
 use crate::settings::{PAUSE_MIN, Settings};
 use crate::silence::Silence;
+use crate::unsigned::Unsigned;
 use crate::upload::Written;
 
 /// Who gives credentials out is near, or not there: a machine of no cloud has nobody who does.
@@ -50,6 +51,7 @@ pub(crate) struct Bucket {
     head: Head,
     is_refused: AtomicBool,
     silence: Silence,
+    unsigned: Unsigned,
     beginnings: Arc<Beginnings>,
 }
 
@@ -70,6 +72,7 @@ impl Bucket {
             head: Head::default(),
             is_refused: AtomicBool::new(false),
             silence: Silence::default(),
+            unsigned: Unsigned::default(),
             beginnings,
         })
     }
@@ -202,8 +205,8 @@ impl Bucket {
         let path = self.path_to_write(key)?;
         if let Some(signer) = &self.client.signer {
             // The client would look for one until the deadline.
-            let given = self.runtime.wait_for(given(signer(), self.settings.deadline));
-            given.map_err(|why| self.place.unsigned(&why))?;
+            let look = || self.runtime.wait_for(given(signer(), self.settings.deadline));
+            self.unsigned.or(look).map_err(|why| self.place.unsigned(&why))?;
         }
         Ok(Written::new(Arc::clone(&self), path))
     }
@@ -461,4 +464,32 @@ fn is_cut_off(error: &object_store::Error) -> bool {
 fn failed_by(error: &object_store::Error) -> Option<HttpErrorKind> {
     let mut causes = std::iter::successors(error.source(), |&cause| cause.source());
     causes.find_map(|cause| cause.downcast_ref::<HttpError>()).map(HttpError::kind)
+}
+
+#[cfg(all(test, feature = "gcs"))]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use super::*;
+
+    #[test]
+    fn who_signs_is_not_looked_for_again_by_each_who_writes() {
+        let options = vec![("skip_signature".to_owned(), "1".to_owned())];
+        let settings = Settings { options, deadline: Duration::from_secs(9), unmet_deadline: Duration::from_secs(9) };
+        let runtime = Arc::new(Runtime::new().unwrap());
+        let mut bucket = Bucket::connect(Service::Gcs, "b", &settings, runtime).unwrap();
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&asked);
+        bucket.client.signer = Some(Box::new(move || {
+            counted.fetch_add(1, Relaxed);
+            let none = object_store::Error::NotImplemented { operation: String::new(), implementer: String::new() };
+            Box::pin(future::ready(Err(none)))
+        }));
+        let bucket = Arc::new(bucket);
+        for key in ["a", "b", "c"] {
+            let error = Arc::clone(&bucket).create(key).map(drop).unwrap_err().to_string();
+            assert!(error.contains("GOOGLE_SKIP_SIGNATURE"), "{error}");
+        }
+        assert_eq!(asked.load(Relaxed), 1);
+    }
 }

@@ -68,6 +68,7 @@ mod settings;
 mod silence;
 mod store;
 mod trust;
+mod unsigned;
 mod upload;
 
 pub use store::ObjectStore;
