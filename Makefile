@@ -12,9 +12,10 @@ export CARGO_BUILD_JOBS ?= $(JOBS)
 export PROPTEST_RNG_SEED ?= 1
 
 .DELETE_ON_ERROR:
-.PHONY: build libforesee demo test check test-fresh test-models test-miri test-programs bench bench-apps bench-advice bench-unhinted \
-	bench-varied bench-listing bench-walks bench-policies bench-programs bench-stripe bench-mounts bench-mount bench-local bench-short bench-direct \
-	bench-hits bench-tier bench-serving bench-python mount wheel sdist pages test-python install install-mount install-pages dist test-dist clean
+.PHONY: build libforesee demo test check test-fresh test-long test-models test-miri test-programs bench bench-apps bench-advice \
+	bench-unhinted bench-varied bench-listing bench-walks bench-policies bench-programs bench-stripe bench-mounts bench-mount \
+	bench-local bench-short bench-direct bench-hits bench-tier bench-serving bench-python mount wheel sdist pages test-python install \
+	install-mount install-pages dist test-dist clean
 
 # What speaks with object stores takes longer to compile than all else, and one program needs it: see mount.
 build: libforesee
@@ -84,6 +85,14 @@ test-fresh:
 	PROPTEST_CASES=$(FRESH_CASES) $(CARGO) test --quiet -p foresee-manager --test all -- conformance:: model:: advice:: sequential:: \
 		partitioned:: windows:: messages::
 	PROPTEST_CASES=$(FRESH_CASES) $(CARGO) test --quiet -p foresee-fuzz --test targets
+
+# What `test` has time for a little of: readers of a store that misbehaves, processes killed at the cache's disk, object stores that
+# misbehave, and one that is away for a minute. Optimised: five minutes, and seven to compile it at first.
+test-long:
+	FORESEE_SEEDS=10000 $(CARGO) test --release -p foresee --test interleavings
+	FORESEE_KILLS=100 $(CARGO) test --release -p foresee --test tier killed
+	FORESEE_SEEDS=200 $(CARGO) test --release -p foresee-object --test objects faults::
+	$(CARGO) test --release -p foresee-object --test objects minute -- --ignored
 
 # The ring's algorithm in the orders in which its steps can happen, as far as loom tries them; with its compile less than a minute.
 MODELS = $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)/models
