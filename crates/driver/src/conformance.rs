@@ -379,12 +379,11 @@ fn what_a_file_held_before_is_never_read_again<S: Stand>(steps: u64) {
         let is_present = trial.stand.driver().manager().is_present(block);
         assert!(!is_present, "{block:?} is of before, and counts as here");
     }
-    // The view ends after what it is of.
-    trial.unview();
-    trial.settle();
     for index in 0..BLOCKS {
         trial.read(file, index, 1, Demand::Served(WaiterId(2 + index)));
     }
+    // The view ends after what it is of.
+    trial.unview();
     trial.settle();
     for index in 0..BLOCKS {
         assert!(
