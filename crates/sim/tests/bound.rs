@@ -14,9 +14,9 @@ const BLOCKS: u64 = 2000;
 /// What a thread does: it thinks for so many microseconds, and reads so many blocks from there on.
 type Does = (u64, u32, u64, u64);
 
-fn setup(threads: &[Vec<Does>], pages: u64, policy: &str, device: &str, told: Option<Source>) -> Setup {
-    let options =
-        Options { think: Think::None, disclose: None, device: device.parse().unwrap(), disks: 1, lookup_ns: 0 };
+fn setup(threads: &[Vec<Does>], pages: u64, policy: &str, device: (&str, u16), told: Option<Source>) -> Setup {
+    let (device, disks) = device;
+    let options = Options { think: Think::None, disclose: None, device: device.parse().unwrap(), disks, lookup_ns: 0 };
     let mut setup = timed::setup(&Trace::of_blocks([], 4096), &options, Config::new(pages, policy.parse().unwrap()));
     setup.files = [0, 5000].map(|place| HostFile { device: DeviceId(0), blocks: BLOCKS, place }).into();
     let reads = |&(think_us, file, first, count): &Does| {
@@ -61,18 +61,24 @@ proptest! {
         pages in prop_oneof![1..12_u64, 12..200_u64],
         policy in 0..Registry::default().specs().len(),
         device in device(),
+        disks in prop_oneof![2 => Just(1), 1 => 2..5_u16],
         told in prop_oneof![Just(None), Just(Some(Source::Library)), Just(Some(Source::Profile))],
     ) {
         let name = Registry::default().specs()[policy].name;
         prop_assume!(name != "opt");
-        let setup = setup(&threads, pages, name, &device, told);
+        let setup = setup(&threads, pages, name, (&device, disks), told);
         let (took, least) = (host::run(&setup).unwrap().elapsed_ns, least_elapsed_ns(&setup));
-        prop_assert!(least <= took, "{} on {}: {} ns, and at least {}", name, device, took, least);
+        prop_assert!(least <= took, "{} on {} x {}: {} ns, and at least {}", name, disks, device, took, least);
     }
 }
 
 /// It is told all, and reads with these thoughts; what it takes, and the least there is.
 fn told(does: &[Does], pages: u64, policy: &str, device: &str) -> (u64, u64) {
+    told_of_several(does, pages, policy, (device, 1))
+}
+
+/// The same on so many of these devices.
+fn told_of_several(does: &[Does], pages: u64, policy: &str, device: (&str, u16)) -> (u64, u64) {
     let setup = setup(&[does.to_vec()], pages, policy, device, Some(Source::Library));
     (host::run(&setup).unwrap().elapsed_ns, least_elapsed_ns(&setup))
 }
@@ -112,4 +118,29 @@ fn what_must_be_fetched_again_counts() {
     assert_eq!(least, 7 * 4_096_000);
     assert!(took >= least, "{took}");
     assert_eq!(told(&cycle, 3, "aggressive", "servers=0,mb_per_s=1").1, 3 * 4_096_000);
+}
+
+/// Four links, sixteen blocks of 4,096 bytes at 1 MB/s on each: at once, and the first device
+/// alone.
+#[test]
+fn several_devices_share_what_must_be_fetched() {
+    let block_ns = 4_096_000;
+    let in_order = |blocks: u64| (0..blocks).map(|at| (0, 0, at, 1)).collect::<Vec<_>>();
+    let four = ("servers=0,mb_per_s=1", 4);
+    assert_eq!(told_of_several(&in_order(64), 100, "aggressive", four), (16 * block_ns, 16 * block_ns));
+    assert_eq!(told_of_several(&in_order(16), 100, "aggressive", four), (16 * block_ns, 16 * block_ns));
+    // One server each, and no request beyond a unit of 16 blocks: two turns.
+    let (took, least) = told_of_several(&in_order(128), 200, "tip1:unread_share=1", ("latency_us=1000", 4));
+    assert_eq!(least, 2_000_000);
+    assert!(took >= least, "{took}");
+}
+
+/// Two devices, a block of each in turn in a memory of one page: either device alone would fetch
+/// its block once.
+#[test]
+fn what_several_devices_must_fetch_again_counts() {
+    let in_turn: Vec<Does> = (0..8).map(|at| (0, 0, at % 2 * 16, 1)).collect();
+    let (took, least) = told_of_several(&in_turn, 1, "aggressive", ("servers=0,mb_per_s=1", 2));
+    assert_eq!(least, 4 * 4_096_000);
+    assert!(took >= least, "{took}");
 }

@@ -29,34 +29,51 @@
 //! that takes any number of requests. The first block comes at 1 s; the reader thinks for 2.67 s
 //! after its read: 3.67 s. Told all, nobody waits again: it is reached.
 //!
-//! What is written is not counted, for it is here without a fetch. Setups of several devices are
-//! bounded by thought alone.
+//! What is written is not counted, for it is here without a fetch.
+//!
+//! **Several devices.** Each is bounded by itself, as if its blocks were all that is read and had
+//! all of the memory: the others' only take pages. That loses sight of how small the memory is for
+//! all of them together. So what all of them fetch counts too: one of n devices fetches an nth of
+//! it at least, whichever that is.
 
 use std::collections::{BinaryHeap, HashSet};
 
-use foresee_manager::{Block, Event, Future};
+use foresee_manager::{Block, DeviceId, Event, Future};
 
 use super::setup::{Reader, Setup, Step};
 use crate::device::Work;
 
 /// See above.
 pub fn least_elapsed_ns(setup: &Setup) -> u64 {
-    let counts = setup.readers.iter().flat_map(|reader| &reader.steps).filter_map(|step| match step {
-        Step::Read { count, .. } => Some(*count),
-        _ => None,
-    });
-    let longest = counts.max().unwrap_or(0).max(setup.config.device.cluster_blocks_max).max(1);
-    let least = |blocks: u64, different: u64, requests: u64| match setup.devices[..] {
-        [device] if blocks > 0 => {
-            device.least_ns(&Work { blocks, different, requests, block_bytes: setup.block_bytes })
-        }
-        _ => 0,
-    };
+    let devices = setup.devices.len() as u64;
     let written = written(setup);
+    let alone = setup.devices.iter().zip(0..).map(|(device, at)| {
+        let counts = |block: &Block| !written.contains(block) && setup.device_of(block) == Some(DeviceId(at));
+        least_of(setup, counts, |work| device.least_ns(work))
+    });
+    let an_nth = |work: &Work| {
+        let blocks = work.blocks.div_ceil(devices);
+        let requests = blocks.div_ceil(setup.request_blocks_max());
+        // Which of them fetches the same blocks again is not known.
+        let nth = Work { blocks, different: 1, requests, ..*work };
+        setup.devices.iter().map(|device| device.least_ns(&nth)).min().unwrap_or(0)
+    };
+    // Of one device that is less than of itself alone.
+    let together = (devices > 1).then(|| least_of(setup, |block| !written.contains(block), an_nth));
+    alone.chain(together).max().unwrap_or(0)
+}
+
+/// The least time for those blocks that count, on what takes so long for some work.
+fn least_of(setup: &Setup, counts: impl Fn(&Block) -> bool, least_ns: impl Fn(&Work) -> u64) -> u64 {
+    let longest = setup.request_blocks_max();
+    let least = |blocks: u64, different: u64, requests: u64| match blocks {
+        0 => 0,
+        _ => least_ns(&Work { blocks, different, requests, block_bytes: setup.block_bytes }),
+    };
     let mut blocks = Vec::new();
     let mut bound = 0;
     for reader in &setup.readers {
-        let own = Reads::of(reader, &written);
+        let own = Reads::of(reader, &counts);
         let fetches = fewest_fetches(&own.blocks, setup.pages_max() + own.longest.max(1) - 1);
         let mut left_ns = own.think_ns;
         bound = bound.max(left_ns);
@@ -85,6 +102,22 @@ impl Setup {
         });
         later.chain([self.config.capacity]).max().unwrap_or(1).max(1)
     }
+
+    /// The longest request there is. None goes beyond a unit of an array.
+    fn request_blocks_max(&self) -> u64 {
+        let counts = self.readers.iter().flat_map(|reader| &reader.steps).filter_map(|step| match step {
+            Step::Read { count, .. } => Some(*count),
+            _ => None,
+        });
+        let longest = counts.max().unwrap_or(0).max(self.config.device.cluster_blocks_max);
+        let unit = if self.config.stripe.disks > 1 { self.config.stripe.unit_blocks } else { u64::MAX };
+        longest.min(unit).max(1)
+    }
+
+    fn device_of(&self, block: &Block) -> Option<DeviceId> {
+        let file = self.files.get(block.file.0 as usize)?;
+        Some(self.config.stripe.device(file.device, file.place.saturating_add(block.index)))
+    }
 }
 
 /// What a reader reads.
@@ -99,7 +132,7 @@ struct Reads {
 }
 
 impl Reads {
-    fn of(reader: &Reader, written: &HashSet<Block>) -> Self {
+    fn of(reader: &Reader, counts: impl Fn(&Block) -> bool) -> Self {
         let mut own = Reads { blocks: Vec::new(), reads: Vec::new(), longest: 0, think_ns: 0 };
         let mut think_ns = 0;
         for step in &reader.steps {
@@ -110,7 +143,7 @@ impl Reads {
                 }
                 Step::Read { file, first, count, .. } => {
                     let blocks = (first..first + count).map(|index| Block { file, index });
-                    own.blocks.extend(blocks.filter(|block| !written.contains(block)));
+                    own.blocks.extend(blocks.filter(&counts));
                     own.reads.push((std::mem::take(&mut think_ns), own.blocks.len()));
                     own.longest = own.longest.max(count);
                 }
