@@ -20,12 +20,13 @@ QUICK_BYTES = 25_000
 DEVICES = {
     "network": ["servers=64,latency_us=5000,mb_per_s=1000"],
     "S3": ["servers=0,latency_us=20000,mb_per_s=100"],
+    "slow link": ["servers=64,latency_us=5000,mb_per_s=8"],
     "disk": ["disk10k"],
     "4 disks": ["disk10k", "--disks", "4"],
 }
 # Requests that each of them serves at once, as far as it is asked to: the manager has 128 under way ahead of need. Who does not measure
 # that must know it (docs/sim.md).
-SERVERS = {"network": 64, "S3": 128, "disk": 1, "4 disks": 1}
+SERVERS = {"network": 64, "S3": 128, "slow link": 64, "disk": 1, "4 disks": 1}
 KNOWS_SERVERS = "forestall"
 MEMORY = ("5%", "20%", "50%", "90%")
 # Who does not know when its programs read lets them think a little, as quick ones do.
@@ -67,7 +68,8 @@ class Cells:
                         found = json.loads(done.stdout)
                         rows += [{"trace": name, "tuning": is_tuning(name), "device": device, "think": think,
                                   "memory": self.memory[at * len(self.memory) // len(found)], "told": told,
-                                  "policy": names[row["policy"]], **{key: row[key] for key in ("elapsed_s", "least_s")}}
+                                  "policy": names[row["policy"]], "blocks": row["cache_blocks"],
+                                  **{key: row[key] for key in ("elapsed_s", "least_s")}}
                                  for at, row in enumerate(found)]
             print(f"{name}: simulated", file=sys.stderr, flush=True)
             yield rows
