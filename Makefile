@@ -152,12 +152,14 @@ bench-walks: build
 	python3 bench/walks.py
 
 # Policies on traces, recordings and kinds of workloads, by the simulator: told nothing, six minutes, and told, some hours
-# (python3 bench/policies/run.py --quick: minutes).
+# (python3 bench/policies/run.py --quick: minutes). What the default costs; and, of the raw results there are, programs beside plain.
 bench-policies: build
 	python3 bench/policies/untold.py
 	python3 bench/policies/again.py
 	python3 bench/policies/chance.py
 	python3 bench/policies/kinds.py
+	CARGO=$(CARGO) python3 bench/policies/cost.py
+	python3 bench/policies/alive.py
 	python3 bench/policies/run.py
 
 # This machine's own disk, where there is little to gain, and nothing may be lost; two minutes.

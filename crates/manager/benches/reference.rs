@@ -4,7 +4,9 @@
 //! time: the median, the least (what a busy machine distorts least), and how many times what `lru`
 //! took, the median of rounds made one after the other. `--json` prints one object a row; names of
 //! policies have those measured alone. A cache's cost is that of the memory it touches:
-//! `sequential` shows the instructions, `uniform` the misses.
+//! `sequential` shows the instructions, `uniform` the misses. What is remembered of a block that
+//! was given up, a ghost, is what the memory grows by in the first round in which each reference
+//! gives one up.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::hint::black_box;
@@ -157,6 +159,8 @@ struct Contender {
     manager: Manager,
     bytes: f64,
     rounds: Vec<f64>,
+    /// By how much its memory grew in the first round, bytes a reference.
+    grown: f64,
 }
 
 impl Contender {
@@ -167,16 +171,20 @@ impl Contender {
         }
         // What keeps nothing has no bytes a block.
         let bytes = if manager.ledger().used > 0 { bytes } else { 0.0 };
-        Contender { policy: policy.to_owned(), manager, bytes, rounds: Vec::new() }
+        Contender { policy: policy.to_owned(), manager, bytes, rounds: Vec::new(), grown: 0.0 }
     }
 
     fn make_round(&mut self, blocks: &[u64]) {
         let mut actions = Vec::with_capacity(16);
+        let before = ALLOCATED.load(Ordering::Relaxed);
         let begun = processor_ns();
         for &index in black_box(blocks) {
             read(&mut self.manager, index, &mut actions);
         }
         self.rounds.push((processor_ns() - begun) as f64 / REFERENCES as f64);
+        if self.rounds.len() == 1 {
+            self.grown = (ALLOCATED.load(Ordering::Relaxed) as f64 - before as f64) / REFERENCES as f64;
+        }
     }
 }
 
@@ -193,8 +201,8 @@ fn main() {
     if !json {
         let (least, times) = ("least", "times lru's");
         println!(
-            "{:<10} {:<16} {:>12} {least:>8} {times:>12} {:>21}",
-            "policy", "pattern", "ns/reference", "bytes/resident block"
+            "{:<10} {:<16} {:>12} {least:>8} {times:>12} {:>21} {:>12}",
+            "policy", "pattern", "ns/reference", "bytes/resident block", "bytes/ghost"
         );
     }
     for pattern in [Pattern::Sequential, Pattern::Zipf, Pattern::Uniform, Pattern::Fresh, Pattern::Disclosed] {
@@ -206,16 +214,19 @@ fn main() {
             contenders.iter_mut().for_each(|it| it.make_round(&blocks));
         }
         let lru = contenders.iter().find(|it| it.policy == "lru").map(|it| it.rounds.clone()).unwrap_or_default();
-        for Contender { policy, bytes, rounds, .. } in contenders {
+        for Contender { policy, bytes, rounds, grown, .. } in contenders {
             let times = median(rounds.iter().zip(&lru).map(|(own, lru)| own / lru).collect());
             let (ns, least) = (median(rounds.clone()), rounds.iter().copied().fold(f64::INFINITY, f64::min));
+            // Where nothing is given up there are no ghosts.
+            let ghost = matches!(pattern, Pattern::Fresh).then_some(grown);
             let pattern = pattern.name();
             if json {
-                println!(
-                    "{{\"policy\":\"{policy}\",\"pattern\":\"{pattern}\",\"ns\":{ns:.1},\"ns_least\":{least:.1},\"bytes\":{bytes:.1}}}"
-                );
+                let ghost = ghost.map_or(String::new(), |ghost| format!(",\"ghost_bytes\":{ghost:.1}"));
+                let times = format!("\"ns\":{ns:.1},\"ns_least\":{least:.1}");
+                println!("{{\"policy\":\"{policy}\",\"pattern\":\"{pattern}\",{times},\"bytes\":{bytes:.1}{ghost}}}");
             } else {
-                println!("{policy:<10} {pattern:<16} {ns:>12.1} {least:>8.1} {times:>12.2} {bytes:>21.1}");
+                let ghost = ghost.map_or(String::new(), |ghost| format!("{ghost:.1}"));
+                println!("{policy:<10} {pattern:<16} {ns:>12.1} {least:>8.1} {times:>12.2} {bytes:>21.1} {ghost:>12}");
             }
         }
     }
