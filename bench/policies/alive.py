@@ -4,9 +4,9 @@
     python3 bench/policies/alive.py
 
 Runs nothing: reads what make bench, bench-apps, bench-advice, bench-unhinted, bench-varied, bench-listing, bench-walks and bench-stripe
-left in bench/results, each from when it was made last. A row's ratio is the time without foresee over the time with it, medians of its runs;
-rows below 0.97 come first. Of arms with foresee the default policy's count, with what the program tells or not. What foresee adds to a
-start is no ratio, and is not here (make bench says it).
+left in bench/results, each from when it was made last. A row's ratio is the time without foresee over the time with it, medians of its
+runs; rows below 0.97 come first. Of arms with foresee the default policy's count, with what the program tells or not. What foresee adds
+to a start is no ratio, and is not here (make bench says it).
 
 Then the hits of the reader of a hot set while a loop runs beside it (`beside` of bench-unhinted), which must not be fewer than without
 foresee.

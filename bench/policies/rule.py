@@ -4,8 +4,8 @@ A device needs L from a request to its first byte, all requests together bring B
 each request; here all three are known exactly. The rule: fetch the next missing block, and give up the page whose next use is furthest, and
 further than that of the block, if
 
-- the pipe is not full: fewer than L x B + 1 blocks are on their way (more only wait in the device's queue, and each was paid for with a page
-  that was still of use);
+- the pipe is not full: fewer than L x B + 1 blocks are on their way (more only wait in the device's queue, and each was paid for with a
+  page that was still of use);
 - it is not too early: what the reader still thinks until the block's use is at most 1.1 x (L + i / B) for the i-th missing block.
 
 Without these two it is *aggressive* (Cao, Felten, Karlin, Li, SIGMETRICS 1995). What is read now is fetched at once, whether the pipe is
