@@ -158,6 +158,38 @@ fn a_large_read_is_no_run() {
     assert_eq!(driver.manager.statistics().sequential_misses, 1);
 }
 
+/// Requests whose ends are within blocks read a block that the one before read as well.
+#[test]
+fn requests_that_meet_within_a_block_are_a_run() {
+    for policy in ["sarc-amp", "tip2-amp", "readahead:keep=lru", "informed"] {
+        let mut driver = driver(policy, 500, Trust::Full);
+        // Of a block and a half each.
+        for at in 0..300 {
+            driver.read(1, 0, 3 * at / 2, 2);
+            driver.arrive();
+        }
+        let misses = driver.manager.statistics().misses;
+        assert!(misses < 20, "{policy}: {misses} of 450 blocks");
+    }
+}
+
+/// A block that is read often, and one request with blocks in it that were here, are one step.
+#[test]
+fn what_is_read_again_is_no_run() {
+    for policy in ["sarc-amp", "tip2-amp", "readahead:keep=lru", "informed"] {
+        let mut driver = driver(policy, 500, Trust::Full);
+        for first in [5, 5, 5, 5, 1000, 1002, 1004, 1006] {
+            read(&mut driver, first);
+        }
+        driver.read(1, 0, 5, 2);
+        driver.read(1, 0, 999, 10);
+        driver.arrive();
+        driver.read(1, 0, 1009, 1);
+        driver.arrive();
+        assert_eq!(driver.manager.statistics().ahead_of(false).fetched, 0, "{policy}");
+    }
+}
+
 /// Who discloses what it never reads, and reads something else in order, has that read ahead.
 #[test]
 fn wrong_hints_do_not_hide_a_run() {

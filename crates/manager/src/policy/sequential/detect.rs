@@ -119,6 +119,8 @@ pub struct Detector {
     now: u32,
     /// That block is of the request that is being served.
     in_request: bool,
+    /// When that block was read before, if that request has read nothing but what was read already.
+    reread: Option<u32>,
     /// References there had been when that request came.
     request_at: u32,
     /// Not handed out yet: reads of it that come in the same event find it as if it were here.
@@ -137,6 +139,7 @@ impl Detector {
             departed: None,
             now: 0,
             in_request: false,
+            reread: None,
             request_at: 0,
             wanted: None,
             current: None,
@@ -247,10 +250,14 @@ impl Detector {
         if is_slow {
             return self.rules.threshold;
         }
-        // The reference before this one read it.
-        if self.rules.by_requests() && self.in_request && before.counter > 0 && before.age(self.now) == 1 {
-            return before.counter;
-        }
+        // The reference before this one read it. A request that has only read again so far goes on from
+        // one that ended in that block.
+        let is_own = self.rules.by_requests() && self.in_request && before.counter > 0 && before.age(self.now) == 1;
+        let before = match self.reread {
+            None if is_own => return before.counter,
+            Some(at) if is_own => Read { at, ..before },
+            _ => before,
+        };
         match self.step_from(before, context) {
             0 => WHOLE_STEP,
             step => (before.counter + step).clamp(WHOLE_STEP, self.rules.threshold.max(WHOLE_STEP)),
@@ -262,11 +269,12 @@ impl Detector {
         before.counter >= self.rules.threshold && self.step_from(before, context) > 0
     }
 
-    /// A reader is at this page.
-    fn note_read(&mut self, page: Page) {
+    /// A reader is at this page, whose block was read before at this time.
+    fn note_read(&mut self, page: Page, read_before: Option<u32>) {
         if !self.in_request {
-            self.request_at = self.now;
+            (self.request_at, self.reread) = (self.now, read_before);
         }
+        self.reread = self.reread.and(read_before);
         self.tracks[page as usize].read_at = self.now;
         self.now = self.now.wrapping_add(1);
         self.last = page;
@@ -283,7 +291,7 @@ impl Detector {
         if let Some(wanted) = self.wanted.filter(|wanted| wanted.holds(block)) {
             let carried = wanted.stream.at(block.index, wanted.end);
             self.begin(page, Track { class: Class::Sequential, ..track }, carried);
-            self.note_read(page);
+            self.note_read(page, None);
             return wanted.triggers_at(block).then(|| self.go_on(block, carried, context));
         }
         let run = before.filter(|&before| is_slow || self.is_run(before, context));
@@ -292,7 +300,7 @@ impl Detector {
         // Where nothing may be read ahead for now, the run is carried on as it is.
         let let_go_on = run.is_none() || context.reads_runs(block.file);
         self.begin(page, Track { class, ..track }, if let_go_on { Carried::default() } else { carried.at_its_end() });
-        self.note_read(page);
+        self.note_read(page, None);
         run.filter(|_| let_go_on)?;
         let wanted = match &self.rules.reach {
             &Reach::Fixed { degree, group, trigger_offset } => Wanted::fixed(block, degree, group, trigger_offset),
@@ -326,10 +334,11 @@ impl Detector {
     /// A page's block is read, and what comes after it is not to be read ahead for that.
     #[inline]
     pub fn read(&mut self, page: Page, context: &Context<'_>) {
-        if self.tracks[page as usize].counter == 0 {
+        let Track { counter, read_at, .. } = self.tracks[page as usize];
+        if counter == 0 {
             self.first_read(page, context);
         }
-        self.note_read(page);
+        self.note_read(page, (counter > 0).then_some(read_at));
     }
 
     /// Apart, as is what a trigger leads to, so that what comes on every hit is small enough to be
