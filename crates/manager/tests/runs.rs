@@ -190,6 +190,44 @@ fn what_is_read_again_is_no_run() {
     }
 }
 
+/// Files of 28 blocks, read from the first to the last, four at a time.
+#[test]
+fn where_what_lies_behind_is_read_a_request_begins_a_run() {
+    let mut driver = driver("informed", 500, Trust::Full);
+    let mut read_all = |files: std::ops::Range<u32>| {
+        for file in files {
+            driver.known(file, 28);
+            for first in (0..28).step_by(4) {
+                driver.read(1, file, first, 4);
+                // What a wait saves shows by the clock.
+                driver.now += 5_000_000;
+                driver.arrive();
+            }
+        }
+        driver.manager.statistics().misses
+    };
+    let learned = read_all(10..18);
+    assert_eq!(read_all(18..58) - learned, 40 * 4);
+}
+
+/// Nothing is read ahead to learn that, nor where what was given up is as soon read again.
+#[test]
+fn reads_at_random_begin_no_run() {
+    let fetched = |blocks: u64, capacity: u64| {
+        let (mut driver, mut random) = (driver("informed", capacity, Trust::Full), Random(5));
+        for _ in 0..10_000 {
+            driver.read(1, 0, random.below(blocks / 4) * 4, 4);
+            driver.now += 5_000_000;
+            driver.arrive();
+        }
+        driver.manager.statistics().ahead_of(false).fetched
+    };
+    assert_eq!(fetched(1_000_000, 500), 0);
+    // Of the blocks behind, and of those given up, some are read before 500 pages more came.
+    let of_few = fetched(2000, 1000);
+    assert!(of_few < 2000, "{of_few} beside 20,000 that were missed");
+}
+
 /// Who discloses what it never reads, and reads something else in order, has that read ahead.
 #[test]
 fn wrong_hints_do_not_hide_a_run() {

@@ -196,7 +196,8 @@ impl Manager {
 
     /// What the policy wants read ahead because of how its readers read.
     pub(super) fn read_stretches(&mut self) {
-        while let Some(Stretch { first, count, misses }) = self.policy.runs().and_then(|runs| runs.next_stretch()) {
+        let next = |it: &mut Self| it.policy.runs()?.next_stretch(&context!(it));
+        while let Some(Stretch { first, count, misses }) = next(self) {
             self.statistics.sequential_misses += misses;
             self.own_readahead(first, count);
         }

@@ -55,7 +55,7 @@ pub trait Runs {
 
     /// What is to be read ahead because of the references it heard of. It is asked again and again
     /// until there is nothing; then all that it wanted is on its way, as far as there was room.
-    fn next_stretch(&mut self) -> Option<Stretch>;
+    fn next_stretch(&mut self, context: &Context<'_>) -> Option<Stretch>;
 
     /// Whether the read that just missed this page's block went on a run that the policy knew of, be
     /// it let to read that ahead or not.

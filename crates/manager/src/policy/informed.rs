@@ -50,7 +50,7 @@ pub(super) static SPEC: Spec = Spec {
             prices: Prices::new(values),
             kept: Kept::new(values.policy("keep")),
             told: Told::default(),
-            runs: Followed::new(Rules::adapted(values), true),
+            runs: Followed::new(Rules::learned(values), true),
             orphans: Orphans::default(),
         })
     },
@@ -196,8 +196,8 @@ impl Runs for Informed {
         self.runs.lost(page, context);
     }
 
-    fn next_stretch(&mut self) -> Option<Stretch> {
-        self.runs.next_stretch()
+    fn next_stretch(&mut self, context: &Context<'_>) -> Option<Stretch> {
+        self.runs.next_stretch(context)
     }
 
     fn is_sequential(&self, page: Page) -> bool {

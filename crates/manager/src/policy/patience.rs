@@ -257,7 +257,7 @@ impl Runs for Patience {
         self.gone(page, context);
     }
 
-    fn next_stretch(&mut self) -> Option<Stretch> {
+    fn next_stretch(&mut self, _: &Context<'_>) -> Option<Stretch> {
         None
     }
 

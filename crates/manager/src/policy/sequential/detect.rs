@@ -20,11 +20,14 @@
 //! blocks is a run. With those of `sarc-amp` all blocks of a request get one count, and what was
 //! read longer ago counts half, or nothing: in a memory that holds a large part of what is read at
 //! random, most blocks have the one before them beside them, and that has its own, and so on. Beside
-//! many hits a run may be slower than that: then those before it tell, by when they were read.
+//! many hits a run may be slower than that: then those before it tell, by when they were read. A
+//! request that begins in the block in which the one before ended goes on from it. `informed` does
+//! not wait for the threshold where much of what lies behind such requests is read (`super::onset`).
 
 use super::amp::{Amp, Carried};
 use super::departed::{Departed, Read};
 use super::lists::Class;
+use super::onset::{Begin, Onset, Place};
 use super::wanted::Wanted;
 use super::{ANOMALY, DEGREE, GROUP, THRESHOLD, TRIGGER_OFFSET};
 use crate::ids::{Block, Page};
@@ -64,6 +67,8 @@ pub struct Rules {
     threshold: u16,
     reach: Reach,
     anomaly: bool,
+    /// Whether a request may begin a run that goes on none.
+    by_onset: bool,
 }
 
 impl Rules {
@@ -74,6 +79,7 @@ impl Rules {
             threshold: values.get(THRESHOLD.name) as u16 * WHOLE_STEP,
             reach: Reach::Fixed { degree, group, trigger_offset },
             anomaly: values.get(ANOMALY.name) >= 0.5,
+            by_onset: false,
         }
     }
 
@@ -89,7 +95,14 @@ impl Rules {
             threshold: values.get(THRESHOLD.name) as u16 * WHOLE_STEP,
             reach: Reach::Adapted(Amp::new(values)),
             anomaly: false,
+            by_onset: false,
         }
+    }
+
+    /// The same; and requests begin runs that go on none, where what lies behind others like them was
+    /// read soon.
+    pub fn learned(values: &Values) -> Self {
+        Rules { by_onset: true, ..Rules::adapted(values) }
     }
 }
 
@@ -123,6 +136,8 @@ pub struct Detector {
     reread: Option<u32>,
     /// References there had been when that request came.
     request_at: u32,
+    /// What is known of requests that go on no run, if that counts.
+    onset: Option<Onset>,
     /// Not handed out yet: reads of it that come in the same event find it as if it were here.
     wanted: Option<Wanted>,
     /// Being read ahead.
@@ -133,6 +148,7 @@ impl Detector {
     /// Without pages.
     pub fn new(rules: Rules) -> Self {
         Detector {
+            onset: rules.by_onset.then(Onset::default),
             rules,
             tracks: Vec::new(),
             last: 0,
@@ -281,12 +297,25 @@ impl Detector {
         self.in_request = true;
     }
 
+    /// A block is read that was not since it came. Returns whether it is the first such block of its
+    /// request.
+    fn note_new(&mut self, block: Block) -> bool {
+        let is_first = !self.in_request || self.reread.is_some();
+        self.onset.iter_mut().for_each(|onset| onset.read(block, !is_first));
+        is_first
+    }
+
     /// A page is taken for a block that a reader misses. Returns what is to be read ahead because
     /// of it.
     pub fn missed(&mut self, page: Page, block: Block, context: &Context<'_>) -> Option<Stretch> {
         let before = self.before(block, context);
         let is_slow = before.is_some_and(|before| self.goes_on_slowly(block, before, context));
         let counter = self.counter_after(before, is_slow, context);
+        let run = before.filter(|&before| is_slow || self.is_run(before, context));
+        let begins = self.note_new(block);
+        if let (true, None, Some(onset)) = (begins, run, &mut self.onset) {
+            onset.missed(block, Place::of(block, counter > WHOLE_STEP), context);
+        }
         let track = Track { class: Class::Random, counter, trigger: false, read_at: self.now };
         if let Some(wanted) = self.wanted.filter(|wanted| wanted.holds(block)) {
             let carried = wanted.stream.at(block.index, wanted.end);
@@ -294,7 +323,6 @@ impl Detector {
             self.note_read(page, None);
             return wanted.triggers_at(block).then(|| self.go_on(block, carried, context));
         }
-        let run = before.filter(|&before| is_slow || self.is_run(before, context));
         let class = if run.is_some() { Class::Sequential } else { Class::Random };
         let carried = run.map_or(Carried::default(), |before| before.carried);
         // Where nothing may be read ahead for now, the run is carried on as it is.
@@ -349,6 +377,7 @@ impl Detector {
         let before = self.before(block, context);
         let is_slow = before.is_some_and(|before| self.goes_on_slowly(block, before, context));
         self.tracks[page as usize].counter = self.counter_after(before, is_slow, context);
+        self.note_new(block);
         if let Reach::Adapted(amp) = &mut self.rules.reach {
             amp.of_use(page);
         }
@@ -372,6 +401,9 @@ impl Detector {
     /// A page is given up.
     pub fn left(&mut self, page: Page, block: Block, context: &Context<'_>) {
         let read = self.read_of(page);
+        if let Some(onset) = self.onset.as_mut().filter(|_| read.counter > 0) {
+            onset.gave_up(block, context);
+        }
         let Reach::Adapted(amp) = &mut self.rules.reach else { return };
         if read.counter == 0 {
             amp.in_vain(page, block, context.table);
@@ -409,6 +441,21 @@ impl Detector {
             Reach::Adapted(amp) => Wanted::adapted(block, amp.goes_on(carried, context.capacity)),
         };
         self.want(wanted, context)
+    }
+
+    /// This request begins a run, unless one is read on already, if that pays.
+    fn begin_run(&mut self, begin: Begin, context: &Context<'_>) {
+        let Reach::Adapted(amp) = &mut self.rules.reach else { return };
+        let last = begin.last;
+        if self.wanted.is_some() || !context.table.holds(self.last, last) || !context.reads_runs(last.file) {
+            return;
+        }
+        let wanted = Wanted::adapted(last, amp.missed(Carried::default(), context.capacity));
+        let end = wanted.end.min(context.blocks_of(last.file));
+        if begin.pays(end.saturating_sub(wanted.first), context) {
+            amp.carry(self.last, wanted.stream.at(last.index, wanted.end));
+            self.want(wanted, context);
+        }
     }
 
     /// This is wanted, as far as the file goes.
@@ -449,7 +496,10 @@ impl Detector {
     }
 
     /// Hands out what is wanted. Asked again, what was handed out is on its way.
-    pub fn next_stretch(&mut self) -> Option<Stretch> {
+    pub fn next_stretch(&mut self, context: &Context<'_>) -> Option<Stretch> {
+        if let Some(begin) = self.onset.as_mut().and_then(Onset::ended) {
+            self.begin_run(begin, context);
+        }
         if self.wanted.is_none() {
             (self.current, self.in_request) = (None, false);
             return None;

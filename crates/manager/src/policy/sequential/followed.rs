@@ -109,8 +109,8 @@ impl Runs for Followed {
         self.detector.lost(page);
     }
 
-    fn next_stretch(&mut self) -> Option<Stretch> {
-        self.detector.next_stretch()
+    fn next_stretch(&mut self, context: &Context<'_>) -> Option<Stretch> {
+        self.detector.next_stretch(context)
     }
 
     fn is_sequential(&self, page: Page) -> bool {

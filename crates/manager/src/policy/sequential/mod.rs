@@ -25,6 +25,7 @@ mod departed;
 pub mod detect;
 pub mod followed;
 pub mod lists;
+mod onset;
 mod wanted;
 
 use super::{
@@ -221,8 +222,8 @@ impl<R: Replacement> Runs for Sequential<R> {
         self.forget(page);
     }
 
-    fn next_stretch(&mut self) -> Option<Stretch> {
-        self.detector.next_stretch()
+    fn next_stretch(&mut self, context: &Context<'_>) -> Option<Stretch> {
+        self.detector.next_stretch(context)
     }
 
     fn is_sequential(&self, page: Page) -> bool {

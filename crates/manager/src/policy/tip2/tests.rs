@@ -128,7 +128,7 @@ impl Memory {
             Some(page) => policy.referenced(page, &context!(self), &access),
             None => self.bring(policy, block, State::Cached, Some(&access))?,
         }
-        while let Some(Stretch { first, count, .. }) = Policy::runs(policy).and_then(|runs| runs.next_stretch()) {
+        while let Some(Stretch { first, count, .. }) = Policy::runs(policy).and_then(|runs| runs.next_stretch(&context!(self))) {
             for index in first.index..first.index + count {
                 self.bring(policy, Block { index, ..first }, State::Guessed, None)?;
             }
