@@ -22,6 +22,7 @@
 use std::array;
 use std::cell::Cell;
 use std::num::NonZeroU64;
+use std::ptr;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, fence};
 
@@ -32,6 +33,9 @@ use super::asked::Slot;
 use super::trail::{Entries, ROOM, Trail};
 
 thread_local! {
+    /// The number of the posts to which this thread left something last, and its batch there: to look
+    /// it up takes four times as long.
+    static LAST: Cell<(u64, *const Batch)> = const { Cell::new(NONE) };
     /// Whether this thread is ending, and has no batch of any cache any more: what it keeps for itself
     /// may go later than that.
     static HAS_ENDED: Cell<bool> = const { Cell::new(false) };
@@ -39,10 +43,17 @@ thread_local! {
     static ENDING: Ending = const { Ending };
 }
 
+/// No posts have the number 0.
+const NONE: (u64, *const Batch) = (0, ptr::null());
+
+/// The number that posts had last.
+static NUMBER: AtomicU64 = AtomicU64::new(NONE.0);
+
 struct Ending;
 
 impl Drop for Ending {
     fn drop(&mut self) {
+        LAST.set(NONE);
         HAS_ENDED.set(true);
     }
 }
@@ -197,6 +208,8 @@ impl Viewed {
 
 /// The batches.
 pub struct Posts {
+    /// No others have it, nor will.
+    number: u64,
     batches: ThreadLocal<Batch>,
     /// Threads that viewed something so far; who begins has the batch of one that ended.
     threads: AtomicUsize,
@@ -342,6 +355,7 @@ impl Posts {
         let (threads, each) = Places::shared(views_max);
         let counted_max = views_max - threads * each;
         Posts {
+            number: NUMBER.fetch_add(1, Relaxed) + 1,
             batches: ThreadLocal::new(),
             threads: AtomicUsize::new(0),
             places: (0..threads).map(|_| Places::new(each)).collect(),
@@ -357,17 +371,24 @@ impl Posts {
     /// This thread's, unless it is ending.
     #[inline]
     fn own(&self) -> Option<&Batch> {
-        if HAS_ENDED.get() {
-            return None;
+        let (number, batch) = LAST.get();
+        if number != self.number {
+            return self.look_up();
         }
-        self.batches.get().or_else(|| Some(self.begin()))
+        // SAFETY: it is of these posts, by their number, and batches lie where they are for as long as the
+        // posts are there.
+        Some(unsafe { &*batch })
     }
 
     #[cold]
-    fn begin(&self) -> &Batch {
+    fn look_up(&self) -> Option<&Batch> {
+        if HAS_ENDED.get() {
+            return None;
+        }
         let batch = self.batches.get_or(Batch::default);
         ENDING.with(|_| ());
-        batch
+        LAST.set((self.number, batch));
+        Some(batch)
     }
 
     /// A hit.
@@ -705,6 +726,18 @@ mod tests {
         .join()
         .unwrap();
         assert_eq!(posts.views(), 0);
+    }
+
+    #[test]
+    fn a_thread_leaves_to_each_cache_what_is_for_it() {
+        let mut all = [0, 1].map(|_| Posts::new(8));
+        let leave = |posts: &[Posts; 2]| [0, 1, 1, 0, 1].map(|at| posts[at].hit(hit(false)));
+        leave(&all);
+        assert_eq!(all.each_ref().map(|posts| collected(posts).0), [2, 3]);
+        // Where one was, another may be.
+        all[1] = Posts::new(8);
+        leave(&all);
+        assert_eq!(all.each_ref().map(Posts::found), [4, 3]);
     }
 
     #[test]
