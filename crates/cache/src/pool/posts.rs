@@ -30,7 +30,7 @@ use foresee_manager::{Block, FileId, ReaderId};
 use thread_local::ThreadLocal;
 
 use super::asked::Slot;
-use super::trail::{Entries, ROOM, Trail};
+use super::trail::{ROOM, Trail};
 
 thread_local! {
     /// The number of the posts to which this thread left something last, and its batch there: to look
@@ -129,6 +129,9 @@ pub struct Told {
 #[derive(Default)]
 struct Batch {
     hits: Trail<3>,
+    /// Up to where hits go on that need not be told, as far as was seen: there is room, and nothing before
+    /// them must be told.
+    plain_until: AtomicU64,
     /// Frames whose views are to be looked at.
     views: Trail<1>,
     /// Which places for views are its own, counted from 1; beyond them all, it has none. 0 before its first
@@ -266,9 +269,8 @@ impl Batch {
         if hit.must || hit.count > 1 {
             return self.weighty_hit(hit.packed(0), posts);
         }
-        let Entries { begin, end } = self.hits.leave(hit.packed(0));
-        let is_plain = end - begin < ROOM as u64 && self.must_end.load(Relaxed) <= begin;
-        if is_plain { Posted::Waits } else { self.posted(&posts.given_up) }
+        let end = self.hits.leave(hit.packed(0));
+        if end < self.plain_until.load(Relaxed) { Posted::Waits } else { self.posted(&posts.given_up) }
     }
 
     /// One of more blocks, or that must be told. It comes packed: to be handed over by reference, each
@@ -277,7 +279,8 @@ impl Batch {
         let (_, hit) = Hit::unpacked(packed);
         add(&self.further, hit.count - 1);
         let order = if hit.must { posts.numbers.0.fetch_add(1, Relaxed) } else { 0 };
-        let Entries { begin, end } = self.hits.leave(hit.packed(order));
+        let begin = self.hits.entries().begin;
+        let end = self.hits.leave(hit.packed(order));
         if hit.must_be_told() {
             // Those before were taken.
             if begin > self.weighed.load(Relaxed) {
@@ -295,9 +298,10 @@ impl Batch {
     }
 
     /// What is to be done with it now.
+    #[cold]
     fn posted(&self, given_up: &Alone) -> Posted {
-        let (hits, views) = (self.hits.len(), self.views.len());
-        let must = self.must();
+        let (hits, views, must) = (self.hits.len(), self.views.len(), self.must());
+        self.plain_until.store(if must { 0 } else { self.hits.entries().begin + ROOM as u64 }, Relaxed);
         let weight = if must { hits as u64 + self.weight.load(Relaxed) } else { 0 };
         if views >= ROOM || must && (hits >= ROOM || weight >= MUST_WEIGHT * LAG_MAX) {
             return Posted::Must;
@@ -332,6 +336,7 @@ impl Batch {
     fn forget(&self) {
         if !self.must() {
             self.hits.forget();
+            self.plain_until.store(self.hits.count() + ROOM as u64, Relaxed);
         }
     }
 

@@ -57,16 +57,17 @@ impl<const WORDS: usize> Trail<WORDS> {
         &self.places[position as usize % ROOM]
     }
 
-    /// Leaves an entry; there are fewer than [`ROOM`]. By the owner. Returns which there are then.
+    /// Leaves an entry; there are fewer than [`ROOM`], as [`Trail::entries`] said since room was last
+    /// made. By the owner. Returns where the next one goes.
     #[inline]
-    pub fn leave(&self, entry: [u64; WORDS]) -> Entries {
-        let Entries { begin, end } = self.entries();
-        assert!(end - begin < ROOM as u64, "what is full is to be taken or forgotten");
+    pub fn leave(&self, entry: [u64; WORDS]) -> u64 {
+        debug_assert!(self.len() < ROOM, "what is full is to be taken or forgotten");
+        let end = self.left.load(Relaxed);
         for (word, value) in self.place(end).iter().zip(entry) {
             word.store(value, Relaxed);
         }
         self.left.store(end + 1, Release);
-        Entries { begin, end: end + 1 }
+        end + 1
     }
 
     /// Those that were neither taken nor forgotten. By the owner.
@@ -129,11 +130,11 @@ mod tests {
             taken
         };
         trail.leave([1, 2]);
-        assert_eq!(trail.leave([3, 4]), Entries { begin: 0, end: 2 });
+        assert_eq!((trail.leave([3, 4]), trail.entries()), (2, Entries { begin: 0, end: 2 }));
         assert_eq!((taken(), trail.len()), (vec![[1, 2], [3, 4]], 0));
         trail.leave([5, 6]);
         trail.forget();
-        assert_eq!(trail.leave([7, 8]), Entries { begin: 3, end: 4 });
+        assert_eq!((trail.leave([7, 8]), trail.entries()), (4, Entries { begin: 3, end: 4 }));
         assert_eq!((taken(), taken()), (vec![[7, 8]], vec![]));
         for count in 1..=ROOM {
             trail.leave([count as u64; 2]);
