@@ -74,14 +74,21 @@ pub struct Uses {
 }
 
 /// What letting go of a pin led to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LetGo {
     /// The frame is doomed and may be reclaimed.
     pub reclaim: bool,
-    /// It was the frame's only view.
-    pub unviewed: bool,
-    /// The manager knows of views.
-    pub told: bool,
+    /// It was the frame's only view, and the manager knows of views.
+    pub tell: bool,
+}
+
+impl LetGo {
+    /// By the state after it, where the frame is doomed or the manager knows of views.
+    #[cold]
+    fn of(after: u64, pin: Pin) -> Self {
+        let unviewed = pin == Pin::View && after & VIEWS == 0;
+        LetGo { reclaim: after & (DOOMED | PINS) == DOOMED, tell: unviewed && after & TOLD != 0 }
+    }
 }
 
 /// The state.
@@ -105,16 +112,20 @@ impl Frame {
         if !is_it(before) {
             return Err(Some(self.unpin(pin)));
         }
-        let first = before & UNREAD != 0 && self.first_read(epoch);
-        if before & (AGAIN | UNREAD) == 0 && before & EPOCH != in_state(epoch) {
-            self.state.fetch_or(AGAIN, Relaxed);
-        }
+        let first = before & (UNREAD | EPOCH) != in_state(epoch) && self.note_read(before, epoch);
         Ok(Taken { first, untold: pin == Pin::View && before & TOLD == 0 })
     }
 
-    /// It is read, and was only brought ahead before. Whether nobody else was first.
-    #[cold]
-    fn first_read(&self, epoch: u64) -> bool {
+    /// It is read in another epoch than before, or was only brought ahead then. Whether it was, and nobody
+    /// else was first.
+    #[inline(never)]
+    fn note_read(&self, before: u64, epoch: u64) -> bool {
+        if before & UNREAD == 0 {
+            if before & AGAIN == 0 {
+                self.state.fetch_or(AGAIN, Relaxed);
+            }
+            return false;
+        }
         let read = |state| (state & UNREAD != 0).then_some(state & !(UNREAD | EPOCH) | in_state(epoch));
         self.state.fetch_update(Relaxed, Relaxed, read).is_ok()
     }
@@ -123,8 +134,10 @@ impl Frame {
     #[inline]
     pub fn unpin(&self, pin: Pin) -> LetGo {
         let after = self.state.fetch_sub(pin.weight(), Release) - pin.weight();
-        let unviewed = pin == Pin::View && after & VIEWS == 0;
-        LetGo { reclaim: after & (DOOMED | PINS) == DOOMED, unviewed, told: after & TOLD != 0 }
+        if after & (DOOMED | TOLD) == 0 {
+            return LetGo::default();
+        }
+        LetGo::of(after, pin)
     }
 
     /// A free frame has been filled with the bytes of the block of this key, in this epoch.
@@ -189,6 +202,7 @@ mod tests {
         assert_eq!(frame.pin(7, Pin::View, 0), Ok(Taken { first: false, untold: true }));
         assert_eq!(frame.look_for_views(), Some(7));
         assert_eq!(frame.pin(7, Pin::View, 0), Ok(Taken { first: false, untold: false }));
+        assert_eq!([0; 3].map(|_| frame.unpin(Pin::View).tell), [false, false, true]);
     }
 
     #[test]
@@ -200,8 +214,8 @@ mod tests {
         assert!(frame.doom());
         assert!(!frame.reclaim());
         assert_eq!(frame.pin(7, Pin::Copy, 0), Err(None));
-        assert_eq!(frame.unpin(Pin::View), LetGo { reclaim: false, unviewed: true, told: false });
-        assert_eq!(frame.unpin(Pin::Copy), LetGo { reclaim: true, unviewed: false, told: false });
+        assert_eq!(frame.unpin(Pin::View), LetGo { reclaim: false, tell: false });
+        assert_eq!(frame.unpin(Pin::Copy), LetGo { reclaim: true, tell: false });
         assert!(frame.reclaim() && !frame.reclaim());
         assert_eq!(frame.pin(7, Pin::Copy, 0), Err(None));
     }

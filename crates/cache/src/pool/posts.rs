@@ -475,10 +475,9 @@ impl Posts {
         true
     }
 
-    /// A view was given back: its frame's last one, perhaps, of which the manager was told or not.
+    /// A view was given back: its frame's last one, perhaps, and the manager was told of views.
     #[inline]
-    pub fn unview(&self, viewed: Viewed, last: bool, told: bool) -> Posted {
-        let tell = last && told;
+    pub fn unview(&self, viewed: Viewed, tell: bool) -> Posted {
         if viewed.place() != COUNTED {
             let at = viewed.place() as usize - 1;
             self.places[at / PLACES].0[at % PLACES].store(0, Relaxed);
@@ -656,15 +655,15 @@ mod tests {
     fn a_view_that_was_given_back_in_time_is_not_told() {
         let posts = Posts::new(THREADS_FIRST * PLACES * PLACES_PART);
         let view = |frame| posts.view(frame, true, None).unwrap().0;
-        posts.unview(view(7), true, false);
+        posts.unview(view(7), false);
         assert_eq!(collected(&posts), (0, vec![]));
         let viewed = view(7);
         assert_eq!((viewed.frame(), collected(&posts), posts.views()), (7, (0, vec![7]), 1));
-        posts.unview(viewed, true, true);
+        posts.unview(viewed, true);
         let viewed = view(8);
         assert_eq!(collected(&posts), (0, vec![7, 8]));
         // By whichever thread.
-        std::thread::scope(|scope| _ = scope.spawn(|| posts.unview(viewed, true, false)));
+        std::thread::scope(|scope| _ = scope.spawn(|| posts.unview(viewed, false)));
         assert_eq!((collected(&posts), posts.views()), ((0, vec![]), 0));
     }
 
@@ -687,7 +686,7 @@ mod tests {
         let mut told = collected(&posts).1;
         told.sort();
         assert_eq!(told, (0..19).collect::<Vec<_>>());
-        all.iter().for_each(|&viewed| _ = posts.unview(viewed, true, viewed.frame() % 2 == 0));
+        all.iter().for_each(|&viewed| _ = posts.unview(viewed, viewed.frame() % 2 == 0));
         assert_eq!((collected(&posts).1, posts.views()), ((0..20).step_by(2).collect(), 0));
     }
 
@@ -702,7 +701,7 @@ mod tests {
                 if posted != Posted::Waits {
                     told += collected(&posts).0;
                 }
-                posts.unview(viewed, true, false);
+                posts.unview(viewed, false);
             }
             assert!(told >= ROOM * 98, "{told} with {views_max} views at most");
         }
@@ -717,8 +716,8 @@ mod tests {
                 let posts = POSTS.get().unwrap();
                 assert_eq!(posts.hit(hit(true)), Posted::Waits);
                 let (viewed, posted) = posts.view(9, true, None).unwrap();
-                assert_eq!((posted, posts.unview(viewed, true, true)), (Posted::Look(9), Posted::Look(9)));
-                assert_eq!(posts.unview(self.0.take().unwrap(), true, true), Posted::Look(7));
+                assert_eq!((posted, posts.unview(viewed, true)), (Posted::Look(9), Posted::Look(9)));
+                assert_eq!(posts.unview(self.0.take().unwrap(), true), Posted::Look(7));
                 posts.forget();
             }
         }
@@ -752,7 +751,7 @@ mod tests {
             std::thread::scope(|scope| {
                 scope.spawn(|| {
                     let both = [0, 1].map(|frame| posts.view(frame, true, None).unwrap().0);
-                    both.iter().for_each(|viewed| _ = posts.unview(*viewed, true, false));
+                    both.iter().for_each(|viewed| _ = posts.unview(*viewed, false));
                 });
             });
         }
@@ -777,9 +776,9 @@ mod tests {
             // Another thread's places are its own.
             assert!((views_max - places..=views_max).contains(&(all.len() + 1)), "{} of {views_max}", all.len());
             assert_eq!(posts.views(), all.len() + 1);
-            posts.unview(left, true, false);
+            posts.unview(left, false);
             assert_eq!(posts.views(), all.len());
-            all.iter().for_each(|&viewed| _ = posts.unview(viewed, true, false));
+            all.iter().for_each(|&viewed| _ = posts.unview(viewed, false));
             assert_eq!(posts.views(), 0);
         }
     }

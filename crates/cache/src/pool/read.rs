@@ -1,6 +1,6 @@
 //! Readers: hits, and waiting for what is not here.
 
-use std::mem;
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
@@ -60,18 +60,20 @@ impl Pool {
     }
 
     #[inline]
-    fn let_go(&self, frame: u32, LetGo { reclaim, unviewed, told }: LetGo) {
-        if reclaim {
-            self.reclaim(frame);
-        }
-        if unviewed && told {
-            self.session().tell_views(frame);
+    fn let_go(&self, frame: u32, led_to: LetGo) {
+        if led_to != LetGo::default() {
+            self.tell_let_go(frame, led_to);
         }
     }
 
     #[cold]
-    fn reclaim(&self, frame: u32) {
-        self.session().host().reclaim(frame);
+    fn tell_let_go(&self, frame: u32, LetGo { reclaim, tell }: LetGo) {
+        if reclaim {
+            self.session().host().reclaim(frame);
+        }
+        if tell {
+            self.session().tell_views(frame);
+        }
     }
 
     /// Hands over what hits have left, where that is due.
@@ -247,26 +249,38 @@ impl Pool {
     /// What is pinned becomes a view, if there may be one more.
     #[inline]
     pub(super) fn viewed(&self, held: Held<'_>, untold: bool, hit: Option<Hit>) -> Option<Viewed> {
+        let held = ManuallyDrop::new(held);
         let Some((viewed, posted)) = self.posts.view(held.frame, untold, hit) else {
-            // It was not viewed, but read for the first time, as far as the frame knows.
-            if let Some(hit) = hit.filter(|hit| hit.must) {
-                self.posted(self.posts.hit(hit));
-            }
+            self.not_viewed(ManuallyDrop::into_inner(held), hit);
             return None;
         };
-        mem::forget(held);
         self.posted(posted);
         Some(viewed)
+    }
+
+    #[cold]
+    fn not_viewed(&self, _held: Held<'_>, hit: Option<Hit>) {
+        // It was not viewed, but read for the first time, as far as the frame knows.
+        if let Some(hit) = hit.filter(|hit| hit.must) {
+            self.posted(self.posts.hit(hit));
+        }
     }
 
     /// Gives a view back.
     #[inline]
     pub fn unview(&self, viewed: Viewed) {
-        let LetGo { reclaim, unviewed, told } = self.memory.frame(viewed.frame()).unpin(Pin::View);
-        self.posted(self.posts.unview(viewed, unviewed, told));
-        if reclaim {
-            self.reclaim(viewed.frame());
+        let led_to = self.memory.frame(viewed.frame()).unpin(Pin::View);
+        if led_to == LetGo::default() {
+            self.posted(self.posts.unview(viewed, false));
+        } else {
+            self.tell_unview(viewed, led_to);
         }
+    }
+
+    #[cold]
+    fn tell_unview(&self, viewed: Viewed, LetGo { reclaim, tell }: LetGo) {
+        self.posted(self.posts.unview(viewed, tell));
+        self.let_go(viewed.frame(), LetGo { reclaim, tell: false });
     }
 
     /// Views that there are.
