@@ -13,8 +13,8 @@ const EMPTY: u64 = 0;
 
 /// The table.
 pub struct Table {
+    /// A power of two of them.
     slots: Box<[AtomicU64]>,
-    mask: usize,
 }
 
 /// The part of the hash that is kept; slots are chosen by it too.
@@ -47,7 +47,7 @@ impl Iterator for Candidates<'_> {
     fn next(&mut self) -> Option<u32> {
         // Half of the table is gaps.
         loop {
-            let word = self.table.slots[self.at & self.table.mask].load(Acquire);
+            let word = self.table.slots[self.table.place(self.at)].load(Acquire);
             if word == EMPTY {
                 return None;
             }
@@ -64,7 +64,13 @@ impl Table {
     /// 2^31.
     pub fn new(frames: usize) -> Self {
         let slots = (frames.max(1) * 2).next_power_of_two();
-        Table { slots: (0..slots).map(|_| AtomicU64::new(EMPTY)).collect(), mask: slots - 1 }
+        Table { slots: (0..slots).map(|_| AtomicU64::new(EMPTY)).collect() }
+    }
+
+    /// Which slot that is.
+    #[inline]
+    fn place(&self, at: usize) -> usize {
+        at & (self.slots.len() - 1)
     }
 
     /// Bytes of it for each frame, at most.
@@ -80,9 +86,9 @@ impl Table {
     /// Puts in that this frame holds the block of this key. By one at a time.
     pub fn insert(&self, key: u64, frame: u32) {
         let tag = tag_of(key);
-        let mut at = tag as usize & self.mask;
+        let mut at = self.place(tag as usize);
         while self.slots[at].load(Relaxed) != EMPTY {
-            at = (at + 1) & self.mask;
+            at = self.place(at + 1);
         }
         self.slots[at].store(word(tag, frame), Release);
     }
@@ -90,25 +96,25 @@ impl Table {
     /// Takes out what was put in. By one at a time.
     pub fn remove(&self, key: u64, frame: u32) {
         let tag = tag_of(key);
-        let mut gap = tag as usize & self.mask;
+        let mut gap = self.place(tag as usize);
         while self.slots[gap].load(Relaxed) != word(tag, frame) {
             assert!(self.slots[gap].load(Relaxed) != EMPTY, "what is taken out was put in");
-            gap = (gap + 1) & self.mask;
+            gap = self.place(gap + 1);
         }
         // What lies behind the gap moves into it, if it belongs there or before it.
-        let mut next = (gap + 1) & self.mask;
+        let mut next = self.place(gap + 1);
         loop {
             let moved = self.slots[next].load(Relaxed);
             if moved == EMPTY {
                 break;
             }
-            let home = tag_in(moved) as usize & self.mask;
-            let (to_gap, to_next) = (gap.wrapping_sub(home) & self.mask, next.wrapping_sub(home) & self.mask);
+            let home = self.place(tag_in(moved) as usize);
+            let (to_gap, to_next) = (self.place(gap.wrapping_sub(home)), self.place(next.wrapping_sub(home)));
             if to_gap < to_next {
                 self.slots[gap].store(moved, Release);
                 gap = next;
             }
-            next = (next + 1) & self.mask;
+            next = self.place(next + 1);
         }
         self.slots[gap].store(EMPTY, Release);
     }
