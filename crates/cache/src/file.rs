@@ -28,6 +28,9 @@ struct Opened {
     name_at: usize,
     size: u64,
     version: Version,
+    /// Bytes of its blocks: two to the power of what follows. They are the pool's, and nearer here.
+    block_bytes: u64,
+    block_shift: u32,
 }
 
 impl Drop for Opened {
@@ -39,7 +42,9 @@ impl Drop for Opened {
 impl File {
     pub(crate) fn new(reader: Arc<Reader>, id: FileId, address: &str, name: &str, size: u64, version: Version) -> Self {
         let (pool, name_at, address) = (Arc::clone(&reader.pool), address.len() - name.len(), Arc::from(address));
-        let opened = Opened { pool, id, address, name_at, size, version };
+        let block_bytes = pool.memory().frame_bytes() as u64;
+        let block_shift = block_bytes.trailing_zeros();
+        let opened = Opened { pool, id, address, name_at, size, version, block_bytes, block_shift };
         File { reader, opened: Arc::new(opened) }
     }
 
@@ -168,11 +173,10 @@ impl File {
     /// in the file; None if there are none.
     #[inline]
     fn within_block(&self, offset: u64, len: usize) -> Option<(Block, Range<usize>)> {
-        let Opened { pool, id, size, .. } = &*self.opened;
-        let block_bytes = pool.memory().frame_bytes() as u64;
+        let &Opened { id, size, block_bytes, block_shift, .. } = &*self.opened;
         let begin = offset & (block_bytes - 1);
         let count = (len as u64).min(size.saturating_sub(offset)).min(block_bytes - begin);
-        let block = Block { file: *id, index: pool.memory().block_of(offset) };
+        let block = Block { file: id, index: offset >> block_shift };
         (count > 0).then(|| (block, begin as usize..(begin + count) as usize))
     }
 

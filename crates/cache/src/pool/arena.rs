@@ -65,6 +65,7 @@ impl Arena {
     ///
     /// # Safety
     /// Nobody writes to the frame during `'a`, and it has been written to before or is fresh.
+    #[inline]
     pub unsafe fn bytes<'a>(&self, frame: u32) -> &'a [u8] {
         // SAFETY: within the mapping; by the caller's promise.
         unsafe { std::slice::from_raw_parts(self.frame(frame).as_ptr(), self.frame_bytes) }

@@ -183,17 +183,17 @@ impl Places {
 }
 
 /// A view: whose frame it pins, and where that is noted. One word, as most views are as short as it
-/// takes to move two.
+/// takes to move two, and never 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Viewed(NonZeroU64);
 
 /// It is noted in no place, but counted.
-const COUNTED: u32 = u32::MAX;
+const COUNTED: u32 = u32::MAX >> 1;
 
 impl Viewed {
     #[inline]
-    fn new(frame: u32, place: u32) -> Option<Self> {
-        NonZeroU64::new(u64::from(frame) << 32 | u64::from(place)).map(Viewed)
+    fn new(frame: u32, place: u32) -> Self {
+        Viewed(NonZeroU64::MIN | u64::from(frame) << 32 | u64::from(place) << 1)
     }
 
     /// The frame.
@@ -202,10 +202,10 @@ impl Viewed {
         (self.0.get() >> 32) as u32
     }
 
-    /// Counted from 1.
+    /// Counted from 0.
     #[inline]
     fn place(self) -> u32 {
-        self.0.get() as u32
+        self.0.get() as u32 >> 1
     }
 }
 
@@ -407,9 +407,11 @@ impl Posts {
     #[inline]
     pub fn view(&self, frame: u32, untold: bool, hit: Option<Hit>) -> Option<(Viewed, Posted)> {
         let Some(batch) = self.own() else { return self.count_of_none(frame) };
-        let viewed = self.place(batch, frame).or_else(|| self.count(batch, frame, untold))?;
+        let (viewed, is_full) = match self.place(batch, frame) {
+            Some(viewed) => (viewed, false),
+            None => self.count(batch, frame, untold)?,
+        };
         let posted = hit.map_or(Posted::Waits, |hit| batch.hit(hit, self));
-        let is_full = viewed.place() == COUNTED && batch.views.len() >= ROOM;
         Some((viewed, if is_full { Posted::Must } else { posted }))
     }
 
@@ -420,16 +422,17 @@ impl Posts {
         let places = &self.places.get(own)?.0;
         let at = places.iter().position(|it| it.load(Relaxed) == 0)?;
         places[at].store(frame + 1, Relaxed);
-        Viewed::new(frame, (own * PLACES + at + 1) as u32)
+        Some(Viewed::new(frame, (own * PLACES + at) as u32))
     }
 
-    /// Counts a view, if there may be one more, and its thread has no place for it.
+    /// Counts a view, if there may be one more, and its thread has no place for it. Whether there is no
+    /// room for another to be told, too.
     #[cold]
-    fn count(&self, batch: &Batch, frame: u32, untold: bool) -> Option<Viewed> {
+    fn count(&self, batch: &Batch, frame: u32, untold: bool) -> Option<(Viewed, bool)> {
         if batch.places.load(Relaxed) == 0 {
             batch.places.store(self.threads.fetch_add(1, Relaxed) + 1, Relaxed);
             if let Some(viewed) = self.place(batch, frame) {
-                return Some(viewed);
+                return Some((viewed, false));
             }
         }
         if !self.take_allowance(batch) {
@@ -441,7 +444,7 @@ impl Posts {
         if untold {
             batch.views.leave([u64::from(frame)]);
         }
-        Viewed::new(frame, COUNTED)
+        Some((Viewed::new(frame, COUNTED), batch.views.len() >= ROOM))
     }
 
     /// Counts a view of a thread that is ending.
@@ -449,7 +452,7 @@ impl Posts {
     fn count_of_none(&self, frame: u32) -> Option<(Viewed, Posted)> {
         let less = |left: usize| left.checked_sub(1);
         self.allowance.fetch_update(AcqRel, Acquire, less).ok()?;
-        Some((Viewed::new(frame, COUNTED)?, Posted::Look(frame)))
+        Some((Viewed::new(frame, COUNTED), Posted::Look(frame)))
     }
 
     /// Makes what threads may take and have not taken anybody's.
@@ -479,7 +482,7 @@ impl Posts {
     #[inline]
     pub fn unview(&self, viewed: Viewed, tell: bool) -> Posted {
         if viewed.place() != COUNTED {
-            let at = viewed.place() as usize - 1;
+            let at = viewed.place() as usize;
             self.places[at / PLACES].0[at % PLACES].store(0, Relaxed);
             // Nobody was told that it came: nobody need be told that it went.
             if !tell {
@@ -673,7 +676,7 @@ mod tests {
         assert_eq!(shared, [(0, 0), (0, 1), (1, 2), (4, 2), (16, 2), (16, 8), (64, 8), (64, 8)]);
         let posts = Posts::new(32);
         let all: Vec<_> = (0..3).map(|frame| posts.view(frame, true, None).unwrap().0).collect();
-        assert_eq!(all.iter().map(|it| it.place()).collect::<Vec<_>>(), [1, 2, COUNTED]);
+        assert_eq!(all.iter().map(|it| it.place()).collect::<Vec<_>>(), [0, 1, COUNTED]);
         assert_eq!((posts.views(), collected(&posts).1.len()), (3, 3));
     }
 

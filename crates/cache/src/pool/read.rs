@@ -251,19 +251,15 @@ impl Pool {
     pub(super) fn viewed(&self, held: Held<'_>, untold: bool, hit: Option<Hit>) -> Option<Viewed> {
         let held = ManuallyDrop::new(held);
         let Some((viewed, posted)) = self.posts.view(held.frame, untold, hit) else {
-            self.not_viewed(ManuallyDrop::into_inner(held), hit);
+            // It was not viewed, but read for the first time, as far as the frame knows.
+            if let Some(hit) = hit.filter(|hit| hit.must) {
+                self.posted(self.posts.hit(hit));
+            }
+            drop(ManuallyDrop::into_inner(held));
             return None;
         };
         self.posted(posted);
         Some(viewed)
-    }
-
-    #[cold]
-    fn not_viewed(&self, _held: Held<'_>, hit: Option<Hit>) {
-        // It was not viewed, but read for the first time, as far as the frame knows.
-        if let Some(hit) = hit.filter(|hit| hit.must) {
-            self.posted(self.posts.hit(hit));
-        }
     }
 
     /// Gives a view back.
