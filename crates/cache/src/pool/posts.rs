@@ -4,7 +4,8 @@
 //! A hit must not wait. What must be told is the first read of what was brought ahead, reads of who
 //! disclosed what it reads, long reads, and views. Of the rest, a batch is forgotten once it is full;
 //! and what was used last matters when a page is given up, so that after each of those a thread
-//! tells one batch, and else one in [`SPARED`].
+//! tells one batch, and else one in [`SPARED`], [`PAUSE`] apart at least: quicker threads would be
+//! slowed for what the manager knows well enough by then.
 //!
 //! Who must tell what it left, and finds that another speaks with the manager, reads on for some
 //! blocks: the other tells it in the end. What is read ahead is hardly later for that, as the other
@@ -25,6 +26,7 @@ use std::num::NonZeroU64;
 use std::ptr;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, fence};
+use std::time::Instant;
 
 use foresee_manager::{Block, FileId, ReaderId};
 use thread_local::ThreadLocal;
@@ -67,6 +69,8 @@ const LAG_MAX: u64 = ROOM as u64;
 /// Of so many batches that need not be told, one is: to tell a hit takes ten times as long as to
 /// have it.
 const SPARED: u64 = 128;
+/// Milliseconds between two of those: of who reads as fast as it can, telling took a tenth of the time.
+const PAUSE: u64 = 10;
 /// Places for views that a thread has at most, and how many threads have some; of all views that
 /// there may be, one in so many is for them.
 const PLACES: usize = 8;
@@ -147,9 +151,11 @@ struct Batch {
     announced: AtomicU64,
     /// Blocks of hits but for their first ones.
     further: AtomicU64,
-    /// Batches that were spared since one was told, and what had been given up by then.
+    /// Batches that were spared since one was told, or not told as that was just before; what had been given
+    /// up, and when the last of those came, by when one was told.
     spared: AtomicU64,
     given_up: AtomicU64,
+    told_at: AtomicU64,
     /// What it asks.
     slot: Slot,
 }
@@ -222,6 +228,7 @@ pub struct Posts {
     counted_max: usize,
     allowance: AtomicUsize,
     portion: usize,
+    begun: Instant,
     /// Pages that the manager gave up.
     given_up: Alone,
     /// Hits so far that must be told.
@@ -270,7 +277,7 @@ impl Batch {
             return self.weighty_hit(hit.packed(0), posts);
         }
         let end = self.hits.leave(hit.packed(0));
-        if end < self.plain_until.load(Relaxed) { Posted::Waits } else { self.posted(&posts.given_up) }
+        if end < self.plain_until.load(Relaxed) { Posted::Waits } else { self.posted(posts) }
     }
 
     /// One of more blocks, or that must be told. It comes packed: to be handed over by reference, each
@@ -290,7 +297,7 @@ impl Batch {
             add(&self.weight, MUST_WEIGHT * hit.count - 1);
             self.must_end.store(end, Relaxed);
         }
-        self.posted(&posts.given_up)
+        self.posted(posts)
     }
 
     fn must(&self) -> bool {
@@ -299,7 +306,7 @@ impl Batch {
 
     /// What is to be done with it now.
     #[cold]
-    fn posted(&self, given_up: &Alone) -> Posted {
+    fn posted(&self, posts: &Posts) -> Posted {
         let (hits, views, must) = (self.hits.len(), self.views.len(), self.must());
         self.plain_until.store(if must { 0 } else { self.hits.entries().begin + ROOM as u64 }, Relaxed);
         let weight = if must { hits as u64 + self.weight.load(Relaxed) } else { 0 };
@@ -309,7 +316,10 @@ impl Batch {
         if weight >= ROOM as u64 && !self.is_announced() {
             return Posted::Due;
         }
-        if hits < ROOM { Posted::Waits } else { self.full(given_up.0.load(Relaxed)) }
+        if hits < ROOM {
+            return Posted::Waits;
+        }
+        self.full(posts.given_up.0.load(Relaxed), || posts.begun.elapsed().as_millis() as u64)
     }
 
     /// That it is due was said, and nobody took it since.
@@ -321,15 +331,29 @@ impl Batch {
         self.announced.store(self.hits.entries().end, Relaxed);
     }
 
-    fn full(&self, given_up: u64) -> Posted {
+    fn full(&self, given_up: u64, now: impl FnOnce() -> u64) -> Posted {
         add(&self.spared, 1);
-        if self.given_up.load(Relaxed) == given_up && self.spared.load(Relaxed) < SPARED {
+        if self.given_up.load(Relaxed) == given_up && !self.is_due_by_now(now) {
             self.forget();
             return Posted::Waits;
         }
         self.spared.store(0, Relaxed);
         self.given_up.store(given_up, Relaxed);
         Posted::Full
+    }
+
+    /// Whether one that need not be told is.
+    fn is_due_by_now(&self, now: impl FnOnce() -> u64) -> bool {
+        if self.spared.load(Relaxed) < SPARED {
+            return false;
+        }
+        self.spared.store(0, Relaxed);
+        let now = now();
+        let is_due = now >= self.told_at.load(Relaxed) + PAUSE;
+        if is_due {
+            self.told_at.store(now, Relaxed);
+        }
+        is_due
     }
 
     /// Forgets its hits, unless one must be told.
@@ -367,6 +391,7 @@ impl Posts {
             counted_max,
             allowance: AtomicUsize::new(counted_max),
             portion: (counted_max / (4 * THREADS)).clamp(1, ROOM),
+            begun: Instant::now(),
             given_up: Alone::default(),
             numbers: Alone::default(),
             due: Due::default(),
@@ -506,7 +531,7 @@ impl Posts {
         if tell {
             batch.views.leave([u64::from(viewed.frame())]);
         }
-        batch.posted(&self.given_up)
+        batch.posted(self)
     }
 
     #[cold]
@@ -609,7 +634,7 @@ mod tests {
         let full = |posts: &Posts| {
             (0..ROOM * 400).filter(|_| posts.hit(hit(false)) == Posted::Full).inspect(|_| posts.forget()).count()
         };
-        assert_eq!(full(&posts), 400 / SPARED as usize);
+        assert!(full(&posts) <= 400 / SPARED as usize);
         posts.gave_up(1);
         assert_eq!(posts.hit(hit(true)), Posted::Waits);
         let waits = (0..).take_while(|_| posts.hit(hit(true)) == Posted::Waits).count();
@@ -618,6 +643,17 @@ mod tests {
         assert!(collected(&posts).0 > waits, "what must be told was forgotten");
         assert_eq!(collected(&posts).0, 0);
         assert_eq!(posts.found(), (ROOM * 400 + 2 + waits) as u64);
+    }
+
+    #[test]
+    fn of_who_reads_quickly_few_are_told_while_nothing_is_given_up() {
+        // A batch each so many milliseconds: how many of some are told.
+        let told = |batch: &Batch, each: u64, given_up: u64| {
+            (0..SPARED * 40).filter(|number| batch.full(given_up, || number * each) == Posted::Full).count()
+        };
+        assert_eq!([1, PAUSE].map(|each| told(&Batch::default(), each, 0)), [40, 40], "of who takes its time");
+        let batch = Batch::default();
+        assert_eq!([0, 0, 1, 1, 2].map(|given_up| told(&batch, 0, given_up)), [0, 0, 1, 0, 1]);
     }
 
     #[test]
