@@ -13,7 +13,7 @@ use foresee_store::{Error, Store};
 use super::fetch::{HandOver, Task};
 use super::frame::Pin;
 use super::opened::caught;
-use super::posts::Viewed;
+use super::places::Viewed;
 use super::promise::{Promise, Promised, promise};
 use super::read::{Held, Who, copy};
 use super::wait::Wait;

@@ -20,18 +20,17 @@
 //! takes no more than that. Who has more views at once counts them, and tells of each; a thread has
 //! an allowance of those, so that two threads need not count on the same line.
 
-use std::array;
 use std::cell::Cell;
-use std::num::NonZeroU64;
 use std::ptr;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, fence};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, fence};
 use std::time::Instant;
 
 use foresee_manager::{Block, FileId, ReaderId};
 use thread_local::ThreadLocal;
 
 use super::asked::Slot;
+use super::places::{COUNTED, PLACES, Places, THREADS, Viewed};
 use super::trail::{ROOM, Trail};
 
 thread_local! {
@@ -71,18 +70,6 @@ const LAG_MAX: u64 = ROOM as u64;
 const SPARED: u64 = 128;
 /// Milliseconds between two of those: of who reads as fast as it can, telling took a tenth of the time.
 const PAUSE: u64 = 10;
-/// Places for views that a thread has at most, and how many threads have some; of all views that
-/// there may be, one in so many is for them.
-const PLACES: usize = 8;
-const THREADS: usize = 64;
-const PLACES_PART: usize = 16;
-/// Where there are few places, this many threads have one or two: most views are given back before the
-/// next is taken.
-const THREADS_FIRST: usize = 16;
-const PLACES_FIRST: usize = 2;
-/// What stands in a place that a thread does not have.
-const BARRED: u32 = u32::MAX;
-
 /// A reader found blocks here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hit {
@@ -164,56 +151,6 @@ struct Batch {
 #[repr(align(128))]
 #[derive(Default)]
 struct Alone(AtomicU64);
-
-/// One more than the frame that a view is of, for each place; 0: none.
-#[repr(align(128))]
-struct Places([AtomicU32; PLACES]);
-
-impl Places {
-    /// So many.
-    fn new(count: usize) -> Self {
-        Places(array::from_fn(|at| AtomicU32::new(if at < count { 0 } else { BARRED })))
-    }
-
-    /// Frames that are viewed.
-    fn frames(&self) -> impl Iterator<Item = u32> + '_ {
-        self.0.iter().map(|it| it.load(Relaxed)).filter(|&it| it != BARRED).filter_map(|it| it.checked_sub(1))
-    }
-
-    /// How many threads have some where there may be so many views, and how many each has.
-    fn shared(views_max: usize) -> (usize, usize) {
-        let all = views_max / PLACES_PART;
-        let threads = (all / PLACES).max(THREADS_FIRST.min(all / PLACES_FIRST)).min(THREADS);
-        (threads, (all / threads.max(1)).min(PLACES))
-    }
-}
-
-/// A view: whose frame it pins, and where that is noted. One word, as most views are as short as it
-/// takes to move two, and never 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Viewed(NonZeroU64);
-
-/// It is noted in no place, but counted.
-const COUNTED: u32 = u32::MAX >> 1;
-
-impl Viewed {
-    #[inline]
-    fn new(frame: u32, place: u32) -> Self {
-        Viewed(NonZeroU64::MIN | u64::from(frame) << 32 | u64::from(place) << 1)
-    }
-
-    /// The frame.
-    #[inline]
-    pub fn frame(self) -> u32 {
-        (self.0.get() >> 32) as u32
-    }
-
-    /// Counted from 0.
-    #[inline]
-    fn place(self) -> u32 {
-        self.0.get() as u32 >> 1
-    }
-}
 
 /// The batches.
 pub struct Posts {
@@ -444,9 +381,7 @@ impl Posts {
     #[inline]
     fn place(&self, batch: &Batch, frame: u32) -> Option<Viewed> {
         let own = batch.places();
-        let places = &self.places.get(own)?.0;
-        let at = places.iter().position(|it| it.load(Relaxed) == 0)?;
-        places[at].store(frame + 1, Relaxed);
+        let at = self.places.get(own)?.note(frame)?;
         Some(Viewed::new(frame, (own * PLACES + at) as u32))
     }
 
@@ -508,7 +443,7 @@ impl Posts {
     pub fn unview(&self, viewed: Viewed, tell: bool) -> Posted {
         if viewed.place() != COUNTED {
             let at = viewed.place() as usize;
-            self.places[at / PLACES].0[at % PLACES].store(0, Relaxed);
+            self.places[at / PLACES].free(at % PLACES);
             // Nobody was told that it came: nobody need be told that it went.
             if !tell {
                 return Posted::Waits;
@@ -615,6 +550,7 @@ impl Posts {
 
 #[cfg(test)]
 mod tests {
+    use super::super::places::{PLACES_FIRST, PLACES_PART, THREADS_FIRST};
     use super::*;
     use std::sync::OnceLock;
 

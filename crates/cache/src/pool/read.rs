@@ -12,7 +12,8 @@ use super::Pool;
 use super::asked::Asked;
 use super::fetch::Task;
 use super::frame::{LetGo, Pin, Taken};
-use super::posts::{Hit, Posted, Viewed};
+use super::places::Viewed;
+use super::posts::{Hit, Posted};
 use super::session::Session;
 use super::wait::Wait;
 
