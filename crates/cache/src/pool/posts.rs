@@ -68,7 +68,7 @@ const LAG_MAX: u64 = ROOM as u64;
 /// Of so many batches that need not be told, one is: to tell a hit takes ten times as long as to
 /// have it.
 const SPARED: u64 = 128;
-/// Milliseconds between two of those: of who reads as fast as it can, telling took a tenth of the time.
+/// Milliseconds between two of those: of who reads as fast as it can, telling took an eighth of the time.
 const PAUSE: u64 = 10;
 /// A reader found blocks here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
