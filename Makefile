@@ -91,7 +91,7 @@ test-fresh:
 test-long:
 	FORESEE_SEEDS=10000 $(CARGO) test --release -p foresee --test interleavings
 	FORESEE_KILLS=100 $(CARGO) test --release -p foresee --test tier killed
-	FORESEE_SEEDS=200 $(CARGO) test --release -p foresee-object --test objects faults::
+	FORESEE_SEEDS=200 $(CARGO) test --release -p foresee-object --test objects faults
 	$(CARGO) test --release -p foresee-object --test objects minute -- --ignored
 
 # The ring's algorithm in the orders in which its steps can happen, as far as loom tries them; with its compile less than a minute.
