@@ -57,6 +57,19 @@ const SHARE: f64 = 0.5;
 /// The distance of a new stream.
 const DISTANCE: u16 = 3;
 
+/// How much is known of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Stage {
+    /// Nothing of it was brought in vain.
+    #[default]
+    New,
+    /// Something was.
+    Settled,
+    /// It began with a request that went on no run, and is no run yet: what is in vain of it says
+    /// nothing of runs.
+    Early,
+}
+
 /// What a block carries of its stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Carried {
@@ -66,8 +79,7 @@ pub struct Carried {
     distance: u16,
     /// Blocks of its own stretch that come after it.
     after: u16,
-    /// Something of the stream was brought in vain.
-    settled: bool,
+    stage: Stage,
     /// Brought for its stream and not read yet.
     unread: bool,
 }
@@ -89,12 +101,15 @@ impl Carried {
     }
 
     fn grown(self, value: u16) -> u16 {
-        if self.settled { value.saturating_add((value / STEP_PART).max(1)) } else { value.saturating_mul(2) }
+        match self.stage {
+            Stage::Settled => value.saturating_add((value / STEP_PART).max(1)),
+            Stage::New | Stage::Early => value.saturating_mul(2),
+        }
     }
 
     fn shrunk_to(self, degree: u16) -> Self {
         let degree = degree.max(DEGREE_MIN);
-        Carried { degree, distance: self.distance.min(degree / 4), settled: true, ..self }
+        Carried { degree, distance: self.distance.min(degree / 4), stage: Stage::Settled, ..self }
     }
 }
 
@@ -165,7 +180,8 @@ impl Amp {
     /// are wanted: those on their way already, and a new stretch.
     pub fn goes_on(&self, carried: Carried, capacity: u64) -> (Carried, u64) {
         let degree = carried.grown(carried.degree).clamp(DEGREE_MIN, self.fair_degree(capacity));
-        let stream = Carried { degree, distance: carried.distance.min(degree / 2), ..carried };
+        let stage = if carried.stage == Stage::Early { Stage::New } else { carried.stage };
+        let stream = Carried { degree, distance: carried.distance.min(degree / 2), stage, ..carried };
         (stream, u64::from(carried.after) + u64::from(degree))
     }
 
@@ -175,8 +191,8 @@ impl Amp {
         let stream = match before {
             Carried { degree: 0, .. } => {
                 let degree = self.first as u16;
-                let settled = degree < self.degree / 2;
-                Carried { degree, distance: DISTANCE, settled, ..before }
+                let stage = if degree < self.degree / 2 { Stage::Settled } else { Stage::New };
+                Carried { degree, distance: DISTANCE, stage, ..before }
             }
             Carried { after: 0, .. } => before,
             Carried { degree, after, .. } => before.shrunk_to(degree.saturating_sub(after)),
@@ -184,6 +200,12 @@ impl Amp {
         let degree = stream.degree.min(self.fair_degree(capacity));
         let stream = Carried { degree, distance: stream.distance.min(degree / 4), ..stream };
         (stream, u64::from(degree))
+    }
+
+    /// The stream that begins with a request that goes on no run.
+    pub fn begins(&self, capacity: u64) -> (Carried, u64) {
+        let (stream, degree) = self.missed(Carried::default(), capacity);
+        (Carried { stage: Stage::Early, ..stream }, degree)
     }
 
     /// The page with the trigger of the stretch that this page's block is of.
@@ -215,7 +237,9 @@ impl Amp {
             return;
         }
         self.forget_unread(page);
-        self.first = (self.first * (1.0 - SHRINKS_BY)).max(f32::from(DEGREE_MIN));
+        if self.of(page).stage != Stage::Early {
+            self.first = (self.first * (1.0 - SHRINKS_BY)).max(f32::from(DEGREE_MIN));
+        }
         if let Some(trigger) = self.trigger_of(page, block, table) {
             let carried = self.of(trigger);
             self.carry(trigger, carried.shrunk_to(carried.degree.saturating_sub(1)));

@@ -27,7 +27,7 @@
 use super::amp::{Amp, Carried};
 use super::departed::{Departed, Read};
 use super::lists::Class;
-use super::onset::{Begin, Onset, Place};
+use super::onset::{Onset, Place};
 use super::wanted::Wanted;
 use super::{ANOMALY, DEGREE, GROUP, THRESHOLD, TRIGGER_OFFSET};
 use crate::ids::{Block, Page};
@@ -220,8 +220,22 @@ impl Detector {
         let page =
             Some(self.last).filter(|&last| context.table.holds(last, before)).or_else(|| context.table.find(before));
         match page {
-            Some(page) => Some(self.read_of(page)),
+            Some(page) => Some(self.before_request(self.read_of(page))),
             None => self.departed.as_ref()?.find(before, self.now),
+        }
+    }
+
+    /// Whether the request that is being served read this last.
+    fn is_of_request(&self, read: Read) -> bool {
+        self.rules.by_requests() && self.in_request && read.counter > 0 && read.age(self.now) == 1
+    }
+
+    /// A request that has only read again so far goes on from one that ended where it is: of what it
+    /// read last counts when that was read before.
+    fn before_request(&self, read: Read) -> Read {
+        match self.reread {
+            Some(at) if self.is_of_request(read) => Read { at, ..read },
+            _ => read,
         }
     }
 
@@ -252,7 +266,7 @@ impl Detector {
         let count = IN_ORDER.max(u64::from(self.rules.threshold / WHOLE_STEP));
         let Some(first) = block.index.checked_sub(count) else { return false };
         let mut ages = (first..block.index).rev().map(|index| {
-            let read = self.read_of(context.table.find(Block { index, ..block })?);
+            let read = self.before_request(self.read_of(context.table.find(Block { index, ..block })?));
             (read.counter > 0).then(|| read.age(self.now))
         });
         let Some(Some(nearest)) = ages.next() else { return false };
@@ -266,14 +280,10 @@ impl Detector {
         if is_slow {
             return self.rules.threshold;
         }
-        // The reference before this one read it. A request that has only read again so far goes on from
-        // one that ended in that block.
-        let is_own = self.rules.by_requests() && self.in_request && before.counter > 0 && before.age(self.now) == 1;
-        let before = match self.reread {
-            None if is_own => return before.counter,
-            Some(at) if is_own => Read { at, ..before },
-            _ => before,
-        };
+        // This request read it.
+        if self.reread.is_none() && self.is_of_request(before) {
+            return before.counter;
+        }
         match self.step_from(before, context) {
             0 => WHOLE_STEP,
             step => (before.counter + step).clamp(WHOLE_STEP, self.rules.threshold.max(WHOLE_STEP)),
@@ -297,11 +307,11 @@ impl Detector {
         self.in_request = true;
     }
 
-    /// A block is read that was not since it came. Returns whether it is the first such block of its
-    /// request.
-    fn note_new(&mut self, block: Block) -> bool {
+    /// A block is read that was not since it came. Returns whether its request has read no such block
+    /// before.
+    fn note_new(&mut self, block: Block, is_run: bool, context: &Context<'_>) -> bool {
         let is_first = !self.in_request || self.reread.is_some();
-        self.onset.iter_mut().for_each(|onset| onset.read(block, !is_first));
+        self.onset.iter_mut().for_each(|onset| onset.read(block, !is_first, is_run, context));
         is_first
     }
 
@@ -312,7 +322,7 @@ impl Detector {
         let is_slow = before.is_some_and(|before| self.goes_on_slowly(block, before, context));
         let counter = self.counter_after(before, is_slow, context);
         let run = before.filter(|&before| is_slow || self.is_run(before, context));
-        let begins = self.note_new(block);
+        let begins = self.note_new(block, run.is_some(), context);
         if let (true, None, Some(onset)) = (begins, run, &mut self.onset) {
             onset.missed(block, Place::of(block, counter > WHOLE_STEP), context);
         }
@@ -377,7 +387,8 @@ impl Detector {
         let before = self.before(block, context);
         let is_slow = before.is_some_and(|before| self.goes_on_slowly(block, before, context));
         self.tracks[page as usize].counter = self.counter_after(before, is_slow, context);
-        self.note_new(block);
+        let is_run = is_slow || before.is_some_and(|before| self.is_run(before, context));
+        self.note_new(block, is_run, context);
         if let Reach::Adapted(amp) = &mut self.rules.reach {
             amp.of_use(page);
         }
@@ -443,19 +454,22 @@ impl Detector {
         self.want(wanted, context)
     }
 
-    /// This request begins a run, unless one is read on already, if that pays.
-    fn begin_run(&mut self, begin: Begin, context: &Context<'_>) {
-        let Reach::Adapted(amp) = &mut self.rules.reach else { return };
+    /// The request that is being served is over. Returns what is to be read ahead if it begins a run,
+    /// unless one is read on already.
+    pub fn request_ended(&mut self, context: &Context<'_>) -> Option<Stretch> {
+        let begin = self.onset.as_mut()?.ended()?;
+        let Reach::Adapted(amp) = &mut self.rules.reach else { return None };
         let last = begin.last;
         if self.wanted.is_some() || !context.table.holds(self.last, last) || !context.reads_runs(last.file) {
-            return;
+            return None;
         }
-        let wanted = Wanted::adapted(last, amp.missed(Carried::default(), context.capacity));
+        let wanted = Wanted::adapted(last, amp.begins(context.capacity));
         let end = wanted.end.min(context.blocks_of(last.file));
-        if begin.pays(end.saturating_sub(wanted.first), context) {
-            amp.carry(self.last, wanted.stream.at(last.index, wanted.end));
-            self.want(wanted, context);
+        if !begin.pays(end.saturating_sub(wanted.first), context) {
+            return None;
         }
+        amp.carry(self.last, wanted.stream.at(last.index, wanted.end));
+        Some(self.want(wanted, context))
     }
 
     /// This is wanted, as far as the file goes.
@@ -496,10 +510,7 @@ impl Detector {
     }
 
     /// Hands out what is wanted. Asked again, what was handed out is on its way.
-    pub fn next_stretch(&mut self, context: &Context<'_>) -> Option<Stretch> {
-        if let Some(begin) = self.onset.as_mut().and_then(Onset::ended) {
-            self.begin_run(begin, context);
-        }
+    pub fn next_stretch(&mut self) -> Option<Stretch> {
         if self.wanted.is_none() {
             (self.current, self.in_request) = (None, false);
             return None;

@@ -110,7 +110,9 @@ impl Runs for Followed {
     }
 
     fn next_stretch(&mut self, context: &Context<'_>) -> Option<Stretch> {
-        self.detector.next_stretch(context)
+        let begun = self.detector.request_ended(context);
+        self.join(begun, context);
+        self.detector.next_stretch()
     }
 
     fn is_sequential(&self, page: Page) -> bool {

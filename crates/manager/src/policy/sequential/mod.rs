@@ -222,8 +222,8 @@ impl<R: Replacement> Runs for Sequential<R> {
         self.forget(page);
     }
 
-    fn next_stretch(&mut self, context: &Context<'_>) -> Option<Stretch> {
-        self.detector.next_stretch(context)
+    fn next_stretch(&mut self, _: &Context<'_>) -> Option<Stretch> {
+        self.detector.next_stretch()
     }
 
     fn is_sequential(&self, page: Page) -> bool {

@@ -301,8 +301,8 @@ impl policy::Runs for Tip2 {
         self.leave_run(page);
     }
 
-    fn next_stretch(&mut self, context: &Context<'_>) -> Option<Stretch> {
-        self.runs.as_mut()?.detector.next_stretch(context)
+    fn next_stretch(&mut self, _: &Context<'_>) -> Option<Stretch> {
+        self.runs.as_mut()?.detector.next_stretch()
     }
 
     fn is_sequential(&self, page: Page) -> bool {
