@@ -148,7 +148,7 @@ impl Shown {
             return Err(Failure::of(libc::ESTALE));
         }
         if flags & libc::O_TRUNC != 0 {
-            written.resize(self.writing()?, 0)?;
+            written.resize(self.writing()?, 0, true)?;
             self.nodes().resize(number, 0);
         }
         let opened = self.open_written(written, flags, thread);
@@ -500,9 +500,10 @@ impl Shown {
         self.writing()?;
         let (path, now) = self.nodes().get(number).map(|(path, entry)| (path, entry.size))?;
         let open = handle.and_then(|handle| self.writes.get(handle).ok()).map(|it| Arc::clone(&it.written));
+        let by_writer = open.is_some();
         match open.or_else(|| self.writes.shared(&path)) {
             Some(written) => {
-                written.resize(self.writing()?, size)?;
+                written.resize(self.writing()?, size, by_writer)?;
                 self.nodes().resize(written.number, size);
                 // Who has it open may never write it again.
                 if handle.is_none() && written.is_short() { self.finish(&written) } else { Ok(()) }
@@ -516,7 +517,7 @@ impl Shown {
     fn cut(&self, number: u64, size: u64, thread: u32) -> Result<(), Failure> {
         let flags = libc::O_WRONLY | if size == 0 { libc::O_TRUNC } else { 0 };
         let (handle, _) = self.overwrite(number, flags, thread)?;
-        let resized = self.writes.get(handle).and_then(|open| open.written.resize(self.writing()?, size));
+        let resized = self.writes.get(handle).and_then(|open| open.written.resize(self.writing()?, size, true));
         let done = resized.and_then(|()| {
             self.nodes().resize(number, size);
             self.flush(handle, None)

@@ -297,10 +297,10 @@ impl Written {
         self.failed.get_or_init(|| why).clone()
     }
 
-    /// It is not changed as somebody wants it to be: unless it is there, it is not to take the place
-    /// of what is whole.
+    /// It is not changed as who writes it wants it to be: unless it is there, or has no place to go to, it
+    /// is not to take the place of what is whole.
     fn refuse(&self, state: &mut State, why: Failure) -> Failure {
-        if self.is_finished() { why } else { self.fail(state, why) }
+        if self.is_finished() || self.path().is_none() { why } else { self.fail(state, why) }
     }
 
     /// Whether others may write it as well, though it is there.
@@ -415,15 +415,16 @@ impl Written {
         state.kept.read_at(offset, size)
     }
 
-    /// Takes it to be so long, if it may be.
-    pub fn resize(&self, to: &dyn Writing, size: u64) -> Result<(), Failure> {
+    /// Takes it to be so long, if it may be, for who writes it or for somebody else: of these one who is
+    /// refused has not touched what the other writes.
+    pub fn resize(&self, to: &dyn Writing, size: u64, by_writer: bool) -> Result<(), Failure> {
         let mut state = lock(&self.state);
         self.check()?;
         if size == self.size() || self.resize_kept(&mut state, size)? {
             return Ok(());
         }
         if size > 0 {
-            let is_cut = size < self.size();
+            let is_cut = by_writer && size < self.size();
             let extended = self.extend(&mut state, to, size, size).map(drop);
             // It would be put with what was to be cut off.
             return extended.map_err(|why| if is_cut { self.refuse(&mut state, why) } else { why });

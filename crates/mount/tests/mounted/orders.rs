@@ -1,7 +1,9 @@
 //! Several threads that write at offsets have what they write come in no order: what was not
 //! written yet is waited for, and what was sent is not written once more.
 
+use std::ffi::CString;
 use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 
 use foresee_object_server::Server;
@@ -166,6 +168,38 @@ fn what_cannot_be_cut_is_not_put() {
     close(file).unwrap();
     assert!(get(&server, "cut").unwrap() == all);
     assert_eq!(server.unfinished(), 0);
+}
+
+#[test]
+fn what_another_may_not_cut_is_written_on() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    let mounted = Mounted::bucket(&server, &[]);
+    let refused = |done: std::io::Result<()>| assert_eq!(done.unwrap_err().raw_os_error(), Some(libc::EOPNOTSUPP));
+    let all = bytes("on", 1, 33 * MIB);
+    let path = mounted.path("on");
+    let name = CString::new(path.as_os_str().as_bytes()).unwrap();
+    let file = File::create(&path).unwrap();
+    for (begin, end) in [(0, 9), (9, 32), (32, 33)].map(|(begin, end)| (begin * MIB, end * MIB)) {
+        file.write_all_at(&all[begin as usize..end as usize], begin).unwrap();
+        // By its name alone.
+        // SAFETY: the name ends with a zero byte.
+        let done = unsafe { libc::truncate(name.as_ptr(), end as libc::off_t - 1) };
+        assert_eq!(done, -1);
+        refused(Err(std::io::Error::last_os_error()));
+    }
+    close(file).unwrap();
+    assert!(get(&server, "on").unwrap() == all);
+    // What has no name goes nowhere, cut or not.
+    let file = File::create(&path).unwrap();
+    file.write_all_at(&all[..9 << 20], 0).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    refused(file.set_len(100));
+    file.write_all_at(b"more", 9 * MIB).unwrap();
+    close(file).unwrap();
+    assert_eq!((get(&server, "on"), server.unfinished()), (None, 0));
 }
 
 #[test]
