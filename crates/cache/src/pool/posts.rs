@@ -5,7 +5,8 @@
 //! disclosed what it reads, long reads, and views. Of the rest, a batch is forgotten once it is full;
 //! and what was used last matters when a page is given up, so that after each of those a thread
 //! tells one batch, and else one in [`SPARED`], [`PAUSE`] apart at least: quicker threads would be
-//! slowed for what the manager knows well enough by then.
+//! slowed. What those use the manager knows less well until it gives up pages: from the first of them on
+//! it is told again, one batch of each thread after each.
 //!
 //! Who must tell what it left, and finds that another speaks with the manager, reads on for some
 //! blocks: the other tells it in the end. What is read ahead is hardly later for that, as the other
@@ -70,6 +71,7 @@ const LAG_MAX: u64 = ROOM as u64;
 const SPARED: u64 = 128;
 /// Milliseconds between two of those: of who reads as fast as it can, telling took an eighth of the time.
 const PAUSE: u64 = 10;
+
 /// A reader found blocks here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hit {
@@ -138,10 +140,11 @@ struct Batch {
     announced: AtomicU64,
     /// Blocks of hits but for their first ones.
     further: AtomicU64,
-    /// Batches that were spared since one was told, or not told as that was just before; what had been given
-    /// up, and when the last of those came, by when one was told.
+    /// Full batches since one was to be told, or was not as another had been told just before.
     spared: AtomicU64,
+    /// Pages that had been given up when one was told last.
     given_up: AtomicU64,
+    /// When that was, in milliseconds.
     told_at: AtomicU64,
     /// What it asks.
     slot: Slot,
@@ -213,7 +216,7 @@ impl Batch {
         if hit.must || hit.count > 1 {
             return self.weighty_hit(hit.packed(0), posts);
         }
-        let end = self.hits.leave(hit.packed(0));
+        let end = self.hits.leave_in_room(hit.packed(0));
         if end < self.plain_until.load(Relaxed) { Posted::Waits } else { self.posted(posts) }
     }
 
@@ -256,7 +259,7 @@ impl Batch {
         if hits < ROOM {
             return Posted::Waits;
         }
-        self.full(posts.given_up.0.load(Relaxed), || posts.begun.elapsed().as_millis() as u64)
+        self.full(posts.given_up.0.load(Relaxed), || posts.now())
     }
 
     /// That it is due was said, and nobody took it since.
@@ -275,8 +278,13 @@ impl Batch {
             return Posted::Waits;
         }
         self.spared.store(0, Relaxed);
-        self.given_up.store(given_up, Relaxed);
         Posted::Full
+    }
+
+    /// It was full, and was told.
+    fn told(&self, given_up: u64, now: u64) {
+        self.given_up.store(given_up, Relaxed);
+        self.told_at.store(now, Relaxed);
     }
 
     /// Whether one that need not be told is.
@@ -285,12 +293,7 @@ impl Batch {
             return false;
         }
         self.spared.store(0, Relaxed);
-        let now = now();
-        let is_due = now >= self.told_at.load(Relaxed) + PAUSE;
-        if is_due {
-            self.told_at.store(now, Relaxed);
-        }
-        is_due
+        now() >= self.told_at.load(Relaxed) + PAUSE
     }
 
     /// Forgets its hits, unless one must be told.
@@ -477,6 +480,17 @@ impl Posts {
         }
     }
 
+    /// Milliseconds since there are posts.
+    fn now(&self) -> u64 {
+        self.begun.elapsed().as_millis() as u64
+    }
+
+    /// This thread's batch was full, and was told. By who still speaks with the manager: what that gives up
+    /// next, it has not been told of.
+    pub fn told(&self) {
+        self.own().into_iter().for_each(|batch| batch.told(self.given_up.0.load(Relaxed), self.now()));
+    }
+
     /// Forgets this thread's hits, if none of them must be told.
     pub fn forget(&self) {
         self.own().into_iter().for_each(Batch::forget);
@@ -553,6 +567,7 @@ mod tests {
     use super::super::places::{PLACES_FIRST, PLACES_PART, THREADS_FIRST};
     use super::*;
     use std::sync::OnceLock;
+    use std::time::Duration;
 
     fn hit(must: bool) -> Hit {
         Hit { reader: ReaderId(1), first: Block { file: FileId(0), index: 0 }, count: 1, must }
@@ -566,30 +581,52 @@ mod tests {
 
     #[test]
     fn hits_are_told_in_batches_and_few_of_them_while_nothing_is_given_up() {
-        let posts = Posts::new(8);
-        let full = |posts: &Posts| {
-            (0..ROOM * 400).filter(|_| posts.hit(hit(false)) == Posted::Full).inspect(|_| posts.forget()).count()
+        let mut posts = Posts::new(8);
+        posts.begun -= Duration::from_secs(1);
+        // How many of so many batches are full, where this is done with those.
+        let full = |batches: u64, done: fn(&Posts)| {
+            let hits = 0..ROOM as u64 * batches;
+            let full = hits.filter(|_| posts.hit(hit(false)) == Posted::Full);
+            full.inspect(|_| (done(&posts), posts.forget()).1).count() as u64
         };
-        assert!(full(&posts) <= 400 / SPARED as usize);
+        // While another speaks with the manager, and they are not told.
+        assert_eq!(full(400, |_| ()), 400 / SPARED);
+        assert!((1..=400 / SPARED).contains(&full(400, Posts::told)));
         posts.gave_up(1);
+        assert_eq!([full(4, |_| ()), full(4, Posts::told)], [4, 1]);
+        posts.gave_up(2);
         assert_eq!(posts.hit(hit(true)), Posted::Waits);
         let waits = (0..).take_while(|_| posts.hit(hit(true)) == Posted::Waits).count();
         assert!(waits < LONG as usize, "{waits}");
         posts.forget();
         assert!(collected(&posts).0 > waits, "what must be told was forgotten");
         assert_eq!(collected(&posts).0, 0);
-        assert_eq!(posts.found(), (ROOM * 400 + 2 + waits) as u64);
+        assert_eq!(posts.found(), (ROOM * 808 + 2 + waits) as u64);
     }
 
     #[test]
     fn of_who_reads_quickly_few_are_told_while_nothing_is_given_up() {
-        // A batch each so many milliseconds: how many of some are told.
-        let told = |batch: &Batch, each: u64, given_up: u64| {
-            (0..SPARED * 40).filter(|number| batch.full(given_up, || number * each) == Posted::Full).count()
+        // How many of some batches are told, and how often it was asked what time it is.
+        let told_of = |batch: &Batch, batches: u64, given_up: u64, at: &dyn Fn(u64) -> u64| {
+            let asked = Cell::new(0);
+            let is_told = |&number: &u64| {
+                let now = || (asked.set(asked.get() + 1), at(number)).1;
+                let is_told = batch.full(given_up, now) == Posted::Full;
+                if is_told {
+                    batch.told(given_up, at(number));
+                }
+                is_told
+            };
+            ((0..batches).filter(is_told).count(), asked.get())
         };
+        // One each so many milliseconds.
+        let told =
+            |batch: &Batch, each: u64, given_up: u64| told_of(batch, SPARED * 40, given_up, &|number| number * each).0;
         assert_eq!([1, PAUSE].map(|each| told(&Batch::default(), each, 0)), [40, 40], "of who takes its time");
         let batch = Batch::default();
         assert_eq!([0, 0, 1, 1, 2].map(|given_up| told(&batch, 0, given_up)), [0, 0, 1, 0, 1]);
+        // A hundred each millisecond: of those that are looked at, 1.28 ms apart, each eighth is.
+        assert_eq!(told_of(&Batch::default(), SPARED * 400, 0, &|number| number / 100), (50, 400));
     }
 
     #[test]
@@ -709,14 +746,18 @@ mod tests {
 
     #[test]
     fn a_thread_leaves_to_each_cache_what_is_for_it() {
-        let mut all = [0, 1].map(|_| Posts::new(8));
-        let leave = |posts: &[Posts; 2]| [0, 1, 1, 0, 1].map(|at| posts[at].hit(hit(false)));
+        let mut all = Vec::from([0, 1].map(|_| Posts::new(8)));
+        // The one that is replaced comes last, and first then.
+        let leave = |posts: &[Posts]| [1, 0, 0, 1, 1].map(|at| posts[at].hit(hit(false)));
         leave(&all);
-        assert_eq!(all.each_ref().map(|posts| collected(posts).0), [2, 3]);
+        assert_eq!(all.iter().map(|posts| collected(posts).0).collect::<Vec<_>>(), [2, 3]);
         // Where one was, another may be.
-        all[1] = Posts::new(8);
+        let place = &raw const all[1];
+        drop(all.pop());
+        all.push(Posts::new(8));
+        assert_eq!(place, &raw const all[1]);
         leave(&all);
-        assert_eq!(all.each_ref().map(Posts::found), [4, 3]);
+        assert_eq!(all.iter().map(Posts::found).collect::<Vec<_>>(), [4, 3]);
     }
 
     #[test]

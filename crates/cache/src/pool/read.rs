@@ -89,11 +89,10 @@ impl Pool {
     fn hand_over(&self, posted: Posted) {
         match posted {
             Posted::Waits => {}
-            Posted::Full => {
-                if self.session_at_once().is_none() {
-                    self.posts.forget();
-                }
-            }
+            Posted::Full => match self.session_at_once() {
+                Some(_session) => self.posts.told(),
+                None => self.posts.forget(),
+            },
             // To begin a session is to tell what waits.
             Posted::Due => {
                 if self.session_at_once().is_none() && self.posts.make_due() {

@@ -57,10 +57,16 @@ impl<const WORDS: usize> Trail<WORDS> {
         &self.places[position as usize % ROOM]
     }
 
-    /// Leaves an entry; there are fewer than [`ROOM`], as [`Trail::entries`] said since room was last
-    /// made. By the owner. Returns where the next one goes.
-    #[inline]
+    /// Leaves an entry; there are fewer than [`ROOM`]. By the owner. Returns where the next one goes.
     pub fn leave(&self, entry: [u64; WORDS]) -> u64 {
+        assert!(self.len() < ROOM, "what is full is to be taken or forgotten");
+        self.leave_in_room(entry)
+    }
+
+    /// The same where the owner knows that there is room, as [`Trail::entries`] said since that was last
+    /// made: to look at it each time takes longer than to leave an entry.
+    #[inline]
+    pub fn leave_in_room(&self, entry: [u64; WORDS]) -> u64 {
         debug_assert!(self.len() < ROOM, "what is full is to be taken or forgotten");
         let end = self.left.load(Relaxed);
         for (word, value) in self.place(end).iter().zip(entry) {
