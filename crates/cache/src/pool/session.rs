@@ -300,6 +300,7 @@ mod tests {
     use foresee_store::{Memory as Bytes, Store};
 
     use super::super::posts::Told;
+    use super::super::trail::ROOM;
     use super::super::{Memory, Opened, StoreId};
     use super::*;
 
@@ -311,7 +312,12 @@ mod tests {
 
     /// A pool with a file of so many blocks, all of them here.
     fn pool_with(blocks: u64) -> (Arc<Pool>, FileId) {
-        let (memory, config) = (Memory::new(1024, 4096).unwrap(), Config::new(1024, "lru".parse().unwrap()));
+        pool_of(1024, blocks)
+    }
+
+    /// One of so many frames, and what is here of such a file once it was read.
+    fn pool_of(frames: usize, blocks: u64) -> (Arc<Pool>, FileId) {
+        let (memory, config) = (Memory::new(frames, 4096).unwrap(), Config::new(frames as u64, "lru".parse().unwrap()));
         let bytes = Bytes::default();
         bytes.put("a", vec![1; blocks as usize * 4096]);
         let pool = Pool::new(memory, &config, over(bytes), None, None).unwrap();
@@ -384,6 +390,20 @@ mod tests {
             assert_eq!((both, read()), ([Ok(9), Ok(54)], Ok(20)));
         });
         assert_eq!(references(&pool) - before, 9 + 54 + 20);
+    }
+
+    #[test]
+    fn a_batch_that_could_not_be_told_as_the_manager_was_busy_is_made_up_for_by_the_next() {
+        let (pool, file) = pool_of(64, 80);
+        // Pages were given up as the file was read: one batch is to be told.
+        let before = references(&pool);
+        let state = pool.state.lock().unwrap();
+        let who = Who { reader: ReaderId(0), disclosed: false };
+        let read = || (0..ROOM).for_each(|_| pool.read(who, file, 79 * 4096, &mut [0]).unwrap());
+        read();
+        drop(state);
+        let told = [(); 3].map(|()| (references(&pool) - before, read()).0);
+        assert_eq!(told, [0, ROOM as u64, ROOM as u64]);
     }
 
     #[test]
