@@ -112,18 +112,18 @@ impl Frame {
         if !is_it(before) {
             return Err(Some(self.unpin(pin)));
         }
-        let first = before & (UNREAD | EPOCH) != in_state(epoch) && self.note_read(before, epoch);
+        let first = before & (UNREAD | EPOCH) != in_state(epoch)
+            && before & (UNREAD | AGAIN) != AGAIN
+            && self.note_read(before, epoch);
         Ok(Taken { first, untold: pin == Pin::View && before & TOLD == 0 })
     }
 
-    /// It is read in another epoch than before, or was only brought ahead then. Whether it was, and nobody
-    /// else was first.
+    /// It was only brought ahead before, or is read in another epoch, and that was not noted yet. Whether it
+    /// was brought ahead, and nobody else was first.
     #[inline(never)]
     fn note_read(&self, before: u64, epoch: u64) -> bool {
         if before & UNREAD == 0 {
-            if before & AGAIN == 0 {
-                self.state.fetch_or(AGAIN, Relaxed);
-            }
+            self.state.fetch_or(AGAIN, Relaxed);
             return false;
         }
         let read = |state| (state & UNREAD != 0).then_some(state & !(UNREAD | EPOCH) | in_state(epoch));
