@@ -19,11 +19,12 @@ use super::workers::Workers;
 use crate::error::Error;
 use crate::tier::ObjectKey;
 
-/// Objects that are kept open without a reader, those of files only until they had one: more than names
-/// are looked up ahead.
+/// Objects that are kept open without a reader, those of files only until they had one: more than
+/// the 256 names that are looked up ahead of a plan, where the process may have 768 descriptors or more.
 const KEPT_OPEN_MAX: usize = 512;
 /// And no more than one of so many descriptors that the process may have, for each may take one: what is
-/// being read is open as well, and the program has files of its own.
+/// being read is open as well, and the program has files of its own. Where more names are looked up
+/// ahead (of a device that serves requests one by one 8,192 are), the first of them are opened once more.
 const KEPT_OPEN_PART: u64 = 3;
 /// Files that are remembered though nothing of them is left: some 8 MB. To open one of them again
 /// within the time that names last asks nobody.
