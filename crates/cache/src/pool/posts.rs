@@ -4,9 +4,8 @@
 //! A hit must not wait. What must be told is the first read of what was brought ahead, reads of who
 //! disclosed what it reads, long reads, and views. Of the rest, a batch is forgotten once it is full;
 //! and what was used last matters when a page is given up, so that after each of those a thread
-//! tells one batch, and else one in [`SPARED`], [`PAUSE`] apart at least: quicker threads would be
-//! slowed. What those use the manager knows less well until it gives up pages: from the first of them on
-//! it is told again, one batch of each thread after each.
+//! tells one batch, and else one in [`SPARED`], [`PAUSE`] apart at least. What quick threads use the
+//! manager so knows less well until it gives up pages.
 //!
 //! Who must tell what it left, and finds that another speaks with the manager, reads on for some
 //! blocks: the other tells it in the end. What is read ahead is hardly later for that, as the other

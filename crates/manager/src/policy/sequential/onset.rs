@@ -8,7 +8,7 @@
 //! soon:       before half as many pages came as there are
 //!
 //! what lies behind is read ahead if of the samples' blocks
-//! - a fifth is read soon: bytes;
+//! - half is read soon: bytes;
 //! - twice as much as of what was given up: memory;
 //! - more waits would be saved than one more request, and what is in vain of it, keep the device busy: time.
 //! ```
@@ -40,7 +40,7 @@ const WEIGHT: f32 = 1.0 / 32.0;
 /// Blocks of samples that say something: those of two whole ones.
 const BLOCKS_MIN: f32 = 2.0 * BLOCKS as f32;
 /// The part of them that is to be read.
-const LEAST_PART: f32 = 0.2;
+const LEAST_PART: f32 = 0.5;
 /// So many times as large a part as of what was given up: either is known of some dozens of samples.
 const OF_GIVEN_UP: f32 = 2.0;
 
