@@ -5,7 +5,7 @@
 //! like it:    at the head of its file · elsewhere · going on from what was read, but not for long enough to be a run
 //! a sample:   of such a request that missed, the blocks behind it that were missing
 //!             of a page that was read and then given up, its block
-//! soon:       before half as many pages came as there are
+//! soon:       before a sixteenth as many pages came as there are
 //!
 //! what lies behind is read ahead if of the samples' blocks
 //! - half is read soon: bytes;
@@ -29,12 +29,14 @@
 
 use crate::ids::Block;
 use crate::policy::Context;
-use crate::policy::unread::TURNED_PART;
 
 /// Blocks behind a request that are looked at: as many as a new run has read ahead by default.
 const BLOCKS: u64 = 24;
 /// Samples at once, of requests and of what was given up: a block that is missed is looked for in all.
 const SAMPLES_MAX: usize = 64;
+/// What is read before such a part of the memory came anew is read soon: of what is read at random from
+/// twice as much as the memory holds, not a tenth is.
+const SOON_PART: u64 = 16;
 /// The latest sample weighs such a part of all.
 const WEIGHT: f32 = 1.0 / 32.0;
 /// Blocks of samples that say something: those of two whole ones.
@@ -147,7 +149,7 @@ pub struct Onset {
 /// Whether there is room for one more sample, once those that are over have gone.
 fn have_room(samples: &mut Vec<Sample>, context: &Context<'_>) -> bool {
     let came = context.table.came();
-    samples.retain(|it| it.left != 0 && came - it.came <= context.capacity / TURNED_PART);
+    samples.retain(|it| it.left != 0 && came - it.came <= context.capacity / SOON_PART);
     samples.len() < SAMPLES_MAX
 }
 
@@ -191,7 +193,7 @@ impl Onset {
     /// read such a block before, so that it does not lie behind that. On a run it would have been read
     /// ahead in any case.
     pub fn read(&mut self, block: Block, goes_on: bool, is_run: bool, context: &Context<'_>) {
-        let (came, window) = (context.table.came(), context.capacity / TURNED_PART);
+        let (came, window) = (context.table.came(), context.capacity / SOON_PART);
         let is_soon = |it: &Sample| came - it.came <= window;
         self.is_open &= goes_on;
         let begins = self.begins.filter(|it| goes_on && it.last.file == block.file);
