@@ -34,11 +34,13 @@ pub(crate) struct Index {
     slots: Vec<Slot>,
     bits: u32,
     len: usize,
+    /// How much of the slots is taken at most.
+    filled_max: (u64, u64),
 }
 
 impl Default for Index {
     fn default() -> Self {
-        Index::with_bits(BITS_MIN)
+        Index::filled(FILLED_MAX)
     }
 }
 
@@ -49,13 +51,18 @@ fn tag_of(key: u64) -> u32 {
 }
 
 /// Whether a key more needs more slots than there are with so many bits.
-fn is_full(len: u64, bits: u32) -> bool {
-    (len + 1) * FILLED_MAX.1 > FILLED_MAX.0 << bits
+fn is_full(len: u64, bits: u32, filled_max: (u64, u64)) -> bool {
+    (len + 1) * filled_max.1 > filled_max.0 << bits
 }
 
 impl Index {
-    fn with_bits(bits: u32) -> Self {
-        Index { slots: vec![Slot { tag: 0, page: EMPTY }; 1 << bits], bits, len: 0 }
+    /// One of which so much is taken at most.
+    pub fn filled(filled_max: (u64, u64)) -> Self {
+        Index::with_bits(BITS_MIN, filled_max)
+    }
+
+    fn with_bits(bits: u32, filled_max: (u64, u64)) -> Self {
+        Index { slots: vec![Slot { tag: 0, page: EMPTY }; 1 << bits], bits, len: 0, filled_max }
     }
 
     /// Where a tag belongs.
@@ -90,12 +97,17 @@ impl Index {
 
     /// Adds a key that is not there.
     pub fn insert(&mut self, key: u64, page: Page) {
-        if is_full(self.len as u64, self.bits) {
-            let mut larger = Index::with_bits(self.bits + 1);
-            self.slots.iter().filter(|slot| slot.page != EMPTY).for_each(|&slot| larger.put(slot));
-            *self = larger;
+        if is_full(self.len as u64, self.bits, self.filled_max) {
+            self.grow();
         }
         self.put(Slot { tag: tag_of(key), page });
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let mut larger = Index::with_bits(self.bits + 1, self.filled_max);
+        self.slots.iter().filter(|slot| slot.page != EMPTY).for_each(|&slot| larger.put(slot));
+        *self = larger;
     }
 
     fn put(&mut self, slot: Slot) {
@@ -142,8 +154,8 @@ mod tests {
     /// Beyond that, a slot's number would have more bits than a tag.
     #[test]
     fn there_are_slots_for_as_many_pages_as_there_may_be() {
-        assert!(!is_full(crate::PAGES_MAX - 1, BITS_MAX));
-        assert!(is_full(crate::PAGES_MAX, BITS_MAX));
+        assert!(!is_full(crate::PAGES_MAX - 1, BITS_MAX, FILLED_MAX));
+        assert!(is_full(crate::PAGES_MAX, BITS_MAX, FILLED_MAX));
     }
 
     /// Random insertions and removals against a map of the standard library, with keys that lie

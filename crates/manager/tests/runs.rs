@@ -214,6 +214,27 @@ fn where_what_lies_behind_is_read_a_request_begins_a_run() {
     assert_eq!(read_all(18..58) - learned, 40 * 4);
 }
 
+/// To fetch what lies behind takes a request, as waiting for it does: where nothing shows that it costs
+/// the device less, one wait alone does not pay for it. Files of two requests each.
+#[test]
+fn a_request_that_saves_one_begins_no_run() {
+    let mut driver = driver("informed", 500, Trust::Full);
+    let mut read_all = |file, blocks| {
+        driver.known(file, blocks);
+        for first in (0..blocks).step_by(4) {
+            driver.read(1, file, first, 4);
+            driver.now += 5_000_000;
+            driver.arrive();
+        }
+        driver.manager.statistics().misses
+    };
+    // A run, which shows what a wait takes.
+    let before = read_all(9, 64);
+    assert!(before < 64);
+    let after = (10..58).map(|file| read_all(file, 8)).last();
+    assert_eq!(after, Some(before + 48 * 8));
+}
+
 /// In a memory in which nothing need be given up.
 #[test]
 fn what_was_learned_of_requests_is_soon_forgotten() {

@@ -2,7 +2,8 @@
 //! notes of it, as its place in the recency queue, and nothing else of its page (000 section 5.2;
 //! the idea is Ebling's).
 //!
-//! A ghost costs 16 bytes, and 21 to 43 in the index, whose slots are at most 3/8 full.
+//! A ghost costs 8 bytes and its tag, and 13 to 26 in the index, whose slots are at most 5/8 full: it is
+//! asked when something is missed, and not by each hit as that of the pages.
 
 use std::collections::VecDeque;
 
@@ -15,13 +16,27 @@ use crate::index::Index;
 const NUMBERS: u32 = 1 << 28;
 /// Queues there may be.
 const QUEUES_MAX: usize = 1 << 3;
+/// How much of the index is taken at most.
+const FILLED_MAX: (u64, u64) = (5, 8);
 
 #[derive(Clone, Copy)]
 struct Ghost<T> {
     key: u64,
     tag: T,
-    alive: bool,
 }
+
+impl<T> Ghost<T> {
+    fn is_alive(&self) -> bool {
+        self.key != TAKEN
+    }
+}
+
+/// The key of a ghost that was taken: no block's.
+const TAKEN: u64 = u64::MAX;
+/// The part of itself by which a queue grows, and the least growth: one that doubles takes twice as
+/// much where there are just more than a power of two.
+const GROWTH_PART: usize = 8;
+const GROWTH_MIN: usize = 64;
 
 /// Ghosts in the order in which they became ghosts, and gaps where some were taken.
 struct Queue<T> {
@@ -52,7 +67,7 @@ impl<T, const QUEUES: usize> Default for Ghosts<T, QUEUES> {
     fn default() -> Self {
         const { assert!(QUEUES <= QUEUES_MAX) };
         let queues = std::array::from_fn(|_| Queue { ghosts: VecDeque::new(), base: 0, alive: 0 });
-        Ghosts { queues, index: Index::default() }
+        Ghosts { queues, index: Index::filled(FILLED_MAX) }
     }
 }
 
@@ -105,7 +120,10 @@ impl<T: Copy, const QUEUES: usize> Ghosts<T, QUEUES> {
         }
         let to = &mut self.queues[queue];
         self.index.insert(block.key(), pack(queue, to.number(to.ghosts.len())));
-        to.ghosts.push_back(Ghost { key: block.key(), tag, alive: true });
+        if to.ghosts.len() == to.ghosts.capacity() {
+            to.ghosts.reserve_exact((to.ghosts.len() / GROWTH_PART).max(GROWTH_MIN));
+        }
+        to.ghosts.push_back(Ghost { key: block.key(), tag });
         to.alive += 1;
     }
 
@@ -115,7 +133,7 @@ impl<T: Copy, const QUEUES: usize> Ghosts<T, QUEUES> {
         let (queue, at) = self.unpack(packed);
         self.index.remove(block.key(), packed);
         self.queues[queue].alive -= 1;
-        self.queues[queue].ghosts[at].alive = false;
+        self.queues[queue].ghosts[at].key = TAKEN;
         Some(self.queues[queue].ghosts[at].tag)
     }
 
@@ -125,7 +143,7 @@ impl<T: Copy, const QUEUES: usize> Ghosts<T, QUEUES> {
         while let Some(ghost) = from.ghosts.pop_front() {
             let number = from.base;
             from.base = from.number(1);
-            if ghost.alive {
+            if ghost.is_alive() {
                 from.alive -= 1;
                 self.index.remove(ghost.key, pack(queue, number));
                 return Some(ghost.tag);
@@ -136,9 +154,9 @@ impl<T: Copy, const QUEUES: usize> Ghosts<T, QUEUES> {
 
     /// Closes the gaps that taken ghosts left.
     fn compact(&mut self) {
-        self.index = Index::default();
+        self.index = Index::filled(FILLED_MAX);
         for (nth, queue) in self.queues.iter_mut().enumerate() {
-            queue.ghosts.retain(|ghost| ghost.alive);
+            queue.ghosts.retain(Ghost::is_alive);
             for at in 0..queue.ghosts.len() {
                 self.index.insert(queue.ghosts[at].key, pack(nth, queue.number(at)));
             }
@@ -154,7 +172,7 @@ impl<T: Copy> Ghosts<T> {
 
     /// The tag of the oldest ghost.
     pub fn oldest(&self) -> Option<T> {
-        self.queues[0].ghosts.iter().find(|ghost| ghost.alive).map(|ghost| ghost.tag)
+        self.queues[0].ghosts.iter().find(|ghost| ghost.is_alive()).map(|ghost| ghost.tag)
     }
 
     /// The oldest ghost goes. Returns its tag.

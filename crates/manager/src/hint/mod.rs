@@ -263,6 +263,11 @@ impl Hints {
         self.entries > 0
     }
 
+    /// Whether anything was disclosed by a sequence that there is yet.
+    pub fn any_disclosed(&self) -> bool {
+        !self.of_file.is_empty()
+    }
+
     /// Whether what is read next says anything.
     pub fn any_followed(&self) -> bool {
         self.any_open() || !self.outrun.is_empty()
@@ -436,10 +441,12 @@ impl Hints {
     }
 
     /// The reads of a block that are still to come, the next one of each sequence.
-    pub fn uses(&self, block: Block, known: Known) -> impl Iterator<Item = Use> + '_ {
-        let of_file = self.of_file.get(&block.file.0).map_or(&[][..], Vec::as_slice);
-        of_file.iter().filter_map(move |&sequence| {
-            let when = self.sequence(sequence)?.next_use(block, known)?;
+    // Nearly always nothing is disclosed, and each reference asks several times.
+    #[inline]
+    pub fn uses<'a>(&'a self, block: Block, files: &'a Files) -> impl Iterator<Item = Use> + use<'a> {
+        let of_file = if self.any_disclosed() { self.of_file.get(&block.file.0) } else { None };
+        of_file.map_or(&[][..], Vec::as_slice).iter().filter_map(move |&sequence| {
+            let when = self.sequence(sequence)?.next_use(block, files.of(block.file))?;
             Some(Use { sequence, when })
         })
     }

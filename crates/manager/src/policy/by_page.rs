@@ -16,6 +16,36 @@ pub fn reach<T: Clone>(notes: &mut Vec<T>, page: Page, none: T) {
     }
 }
 
+/// Whether something holds of a page: a bit each.
+#[derive(Default)]
+pub struct Flags(Vec<u64>);
+
+impl Flags {
+    /// Whether it does.
+    pub fn holds(&self, page: Page) -> bool {
+        let (word, bit) = place(page);
+        self.0.get(word as usize).is_some_and(|word| word & bit != 0)
+    }
+
+    /// It does from now on.
+    pub fn set(&mut self, page: Page) {
+        let (word, bit) = place(page);
+        reach(&mut self.0, word, 0);
+        self.0[word as usize] |= bit;
+    }
+
+    /// It does no longer.
+    pub fn clear(&mut self, page: Page) {
+        let (word, bit) = place(page);
+        self.0.get_mut(word as usize).into_iter().for_each(|word| *word &= !bit);
+    }
+}
+
+/// The word of a page's bit, and the bit.
+fn place(page: Page) -> (u32, u64) {
+    (page / u64::BITS, 1 << (page % u64::BITS))
+}
+
 #[cold]
 fn extend<T: Clone>(notes: &mut Vec<T>, len: usize, none: T) {
     if len > notes.capacity() {

@@ -32,13 +32,15 @@ impl Context<'_> {
     }
 
     /// The disclosed reads of a page's block that are still to come: the next one of each sequence.
+    #[inline]
     pub fn uses(&self, page: Page) -> impl Iterator<Item = Use> + '_ {
         self.uses_of(self.table.block(page))
     }
 
     /// The same of a block.
+    #[inline]
     pub(super) fn uses_of(&self, block: Block) -> impl Iterator<Item = Use> + '_ {
-        self.hints.uses(block, self.files.of(block.file))
+        self.hints.uses(block, self.files)
     }
 
     /// References until a disclosed read, of which the next one is number 1; None if it has been

@@ -1,19 +1,20 @@
 //! The pages that another policy holds: a part of all, of which it hears nothing else.
 
-use super::{Access, Context, Policy, by_page};
+use super::by_page::Flags;
+use super::{Access, Context, Policy};
 use crate::ids::Page;
 
 /// That policy, and which pages are its.
 pub(super) struct Held {
     pub policy: Box<dyn Policy>,
-    owned: Vec<bool>,
+    owned: Flags,
     len: u64,
 }
 
 impl Held {
     /// None yet.
     pub fn new(policy: Box<dyn Policy>) -> Self {
-        Held { policy, owned: Vec::new(), len: 0 }
+        Held { policy, owned: Flags::default(), len: 0 }
     }
 
     pub fn len(&self) -> u64 {
@@ -21,13 +22,12 @@ impl Held {
     }
 
     pub fn owns(&self, page: Page) -> bool {
-        self.owned.get(page as usize).is_some_and(|&owned| owned)
+        self.owned.holds(page)
     }
 
     /// A page comes to it: of this reference, or ahead of one.
     pub fn arrived(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
-        by_page::reach(&mut self.owned, page, false);
-        self.owned[page as usize] = true;
+        self.owned.set(page);
         self.len += 1;
         self.policy.arrived(page, context, access);
     }
@@ -35,7 +35,7 @@ impl Held {
     /// A page is no longer one of its, if it was.
     pub fn left(&mut self, page: Page, context: &Context<'_>) {
         if self.owns(page) {
-            self.owned[page as usize] = false;
+            self.owned.clear(page);
             self.len -= 1;
             self.policy.left(page, context);
         }

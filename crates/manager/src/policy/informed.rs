@@ -137,6 +137,10 @@ impl Policy for Informed {
     fn weigh(&mut self, context: &Context<'_>, need: Need) {
         self.kept.held.policy.weigh(context, need);
         let Informed { prices, kept, told, runs, orphans } = self;
+        // Then there are no others to whom a page could go.
+        if told.is_idle(context) && orphans.is_empty() {
+            return;
+        }
         Arbitration { estimators: [kept, told, runs], orphans, desk: prices, context }.weigh(need);
     }
 

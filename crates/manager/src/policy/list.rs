@@ -81,9 +81,25 @@ impl<T> IndexMut<Page> for Links<T> {
 }
 
 impl<T: Copy + Default> Links<T> {
+    /// What is noted of a page, if it was on a list before.
+    pub fn get(&self, page: Page) -> Option<&T> {
+        self.0.get(page as usize).map(|link| &link.note)
+    }
+
+    /// What is noted of every page that was on a list.
+    pub fn notes(&self) -> impl Iterator<Item = &T> {
+        self.0.iter().map(|link| &link.note)
+    }
+
+    /// What is noted of a page, whether it was on a list before or not.
+    pub fn reach(&mut self, page: Page) -> &mut T {
+        by_page::reach(&mut self.0, page, Link { older: NONE, newer: NONE, note: T::default() });
+        &mut self.0[page as usize].note
+    }
+
     /// Puts a page that is on no list between two neighbours of this one; NONE: the list's end.
     fn link(&mut self, chain: &mut Chain, page: Page, older: u32, newer: u32) {
-        by_page::reach(&mut self.0, page, Link { older: NONE, newer: NONE, note: T::default() });
+        self.reach(page);
         let link = &mut self.0[page as usize];
         (link.older, link.newer) = (older, newer);
         match older {

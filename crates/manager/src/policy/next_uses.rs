@@ -37,6 +37,8 @@ pub(super) struct NextUses {
     /// The pages of each sequence.
     agendas: Vec<Agenda>,
     unused: List,
+    /// How many pages there are.
+    len: u64,
     /// Found to be used last when that was looked for.
     found: Option<Page>,
 }
@@ -45,7 +47,13 @@ impl NextUses {
     /// A page came.
     pub fn push(&mut self, page: Page, value: &impl Value, context: &Context<'_>) {
         by_page::reach(&mut self.at, page, Place::Gone);
+        self.len += 1;
         self.place(page, value, context);
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
     }
 
     /// Whether it has a page.
@@ -56,6 +64,7 @@ impl NextUses {
     /// A page goes.
     pub fn left(&mut self, page: Page) {
         self.found = self.found.filter(|&found| found != page);
+        self.len -= 1;
         self.remove(page);
     }
 

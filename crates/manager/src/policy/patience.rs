@@ -407,7 +407,7 @@ mod tests {
 
         /// The reads of some blocks that are to come, and how many references until then.
         fn to_come(&self) -> Vec<(Use, u64)> {
-            let uses = |index| self.hints.uses(block(index), self.files.of(FileId(0)));
+            let uses = |index| self.hints.uses(block(index), &self.files);
             let some = (0..BLOCKS).step_by(7).flat_map(uses);
             some.filter_map(|it| Some((it, self.hints.until(it)?))).collect()
         }

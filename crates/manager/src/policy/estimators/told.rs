@@ -73,6 +73,11 @@ impl Told {
         uses_to_come(page, context).any(|next| is_held_for(next, page, context))
     }
 
+    /// Whether it owns no page, and knows of none that it would own.
+    pub fn is_idle(&self, context: &Context<'_>) -> bool {
+        self.pages.is_empty() && !context.hints.any_disclosed()
+    }
+
     /// What is disclosed of a page that it owns is no longer what it was.
     pub fn renew(&mut self, page: Page, prices: &Prices, context: &Context<'_>) {
         self.pages.renew(page, &value(&self.patience, prices, context), context);

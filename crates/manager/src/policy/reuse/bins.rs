@@ -32,12 +32,25 @@ impl Kind {
     }
 }
 
+/// Where a page is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Place {
+    /// Not here, or another policy's.
+    #[default]
+    Elsewhere,
+    /// Brought, and not read yet.
+    Unread,
+    /// In its bin.
+    Read,
+}
+
 /// What is noted of a page.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Note {
     /// The reference that came last to it.
     pub last: u64,
     pub kind: Kind,
+    place: Place,
 }
 
 /// Where a bin stands in the order; the least goes first.
@@ -122,6 +135,16 @@ impl Bins {
         self.links[page]
     }
 
+    /// Where a page is.
+    pub fn place_of(&self, page: Page) -> Place {
+        self.links.get(page).map_or(Place::Elsewhere, |note| note.place)
+    }
+
+    /// A page that is in no bin was brought for a read to come, or is so no longer.
+    pub fn note_unread(&mut self, page: Page, is_unread: bool) {
+        self.links.reach(page).place = if is_unread { Place::Unread } else { Place::Elsewhere };
+    }
+
     /// How many bins there are.
     pub fn count(&self) -> u64 {
         self.order.len() as u64
@@ -150,7 +173,7 @@ impl Bins {
         let bins = &mut self.kinds[kind.number()];
         let last = bins.len() - 1;
         self.links.push_newest(&mut bins[last].pages, page);
-        self.links[page] = Note { last: now, kind };
+        self.links[page] = Note { last: now, kind, place: Place::Read };
     }
 
     /// Where a bin stands in the order, or would.
@@ -163,7 +186,7 @@ impl Bins {
     // from memory.
     #[inline]
     fn find(&self, page: Page) -> (usize, usize) {
-        let Note { last, kind } = self.links[page];
+        let Note { last, kind, .. } = self.links[page];
         let bins = &self.kinds[kind.number()];
         (kind.number(), bins.partition_point(|bin| bin.rank.from() <= last) - 1)
     }
@@ -173,6 +196,7 @@ impl Bins {
         let (kind, at) = self.find(page);
         let bins = &mut self.kinds[kind];
         self.links.remove(&mut bins[at].pages, page);
+        self.links[page].place = Place::Elsewhere;
         if bins[at].pages.is_empty() {
             let Bin { rank, .. } = bins.remove(at);
             self.order.remove(self.place(rank));
@@ -249,6 +273,11 @@ impl Bins {
         Promise { chance, within, cost: order.expected_cost(kind, learned), worth: rank.worth() }
     }
 
+    /// How many pages are there, for tests.
+    pub fn count_at(&self, place: Place) -> u64 {
+        self.links.notes().filter(|note| note.place == place).count() as u64
+    }
+
     /// For tests.
     pub fn check(&self) {
         let mut ranks: Vec<_> = self.kinds.iter().flatten().map(|bin| bin.rank).collect();
@@ -264,8 +293,9 @@ impl Bins {
                 assert!(!pages.is_empty() && pages.len() as u64 == bin.pages.len(), "I1: a bin's length");
                 assert!(pages.is_sorted_by_key(|&page| self.links[page].last), "I1: a bin's order");
                 for page in pages {
-                    let Note { last, kind } = self.links[page];
+                    let Note { last, kind, place } = self.links[page];
                     assert!(kind == bin.rank.kind() && (bin.rank.from()..end).contains(&last), "I1: a page is in its bin");
+                    assert_eq!(place, Place::Read, "I1: a page that is in a bin was read");
                 }
             }
         }

@@ -56,13 +56,13 @@ mod runs;
 mod samples;
 mod sources;
 
-use self::bins::{Bins, Kind, Note, Order};
+use self::bins::{Bins, Kind, Note, Order, Place};
 use self::learned::Learned;
 use self::lru::Lru;
 use self::runs::Runs;
 use super::unread::Unread;
 use super::{
-    Access, Candidate, Context, Domain, Judged, Learns, Lesson, Need, Parameter, Partition, Policy, Reports, Spec, by_page,
+    Access, Candidate, Context, Domain, Judged, Learns, Lesson, Need, Parameter, Partition, Policy, Reports, Spec,
 };
 use crate::estimate::ghosts::Ghosts;
 use crate::ids::{Block, Page};
@@ -94,7 +94,6 @@ pub(super) static SPEC: Spec = Spec {
             runs: Runs::default(),
             bins: Bins::default(),
             unread: Unread::default(),
-            places: Vec::new(),
             ghosts: Ghosts::default(),
             ghosts_share: values.get("ghosts"),
             onward: values.get("onward"),
@@ -114,14 +113,6 @@ const TURN_MIN: u64 = 4;
 const BINS_PART: u64 = 16;
 /// Where pages are read ahead those used last are spared, this part of them.
 const SPARED_PART: u64 = 16;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// Not here, or another policy's.
-    Elsewhere,
-    Unread,
-    Read,
-}
 
 /// When a block was used, and in a run of which grade; in one word, for it is kept of each ghost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,8 +155,6 @@ struct Reuse {
     bins: Bins,
     /// The others.
     unread: Unread,
-    /// Which of them a page is among.
-    places: Vec<Place>,
     /// The last use of each.
     ghosts: Ghosts<Use>,
     ghosts_share: f64,
@@ -208,7 +197,6 @@ impl Reuse {
             self.learned.learn(self.now, self.memory(context));
             self.bins.turn(self.now, order, &self.learned);
         }
-        self.places[page as usize] = Place::Read;
         self.held += 1;
         if let Some(part) = sampled {
             self.lru.refer(block, part, is_missing, order.cost(kind.grade), self.held);
@@ -217,7 +205,6 @@ impl Reuse {
     }
 
     fn take(&mut self, page: Page) {
-        self.places[page as usize] = Place::Elsewhere;
         self.held -= 1;
         self.bins.take(page);
     }
@@ -230,8 +217,7 @@ impl Reuse {
         let neighbours = [onward, went.index.checked_sub(1)].into_iter().flatten();
         let pages = neighbours.filter_map(|index| context.table.find(Block { index, ..went }));
         let follows = |page: Page| {
-            let is_read = self.places.get(page as usize) == Some(&Place::Read);
-            is_read && self.bins.note(page).last >= used
+            self.bins.place_of(page) == Place::Read && self.bins.note(page).last >= used
         };
         let may_go = |page: &Page| context.table.can_go(*page) && follows(*page);
         let is_cheap = |page: &Page| self.bins.worth(*page).is_some_and(|it| it <= self.onward * worth);
@@ -263,9 +249,8 @@ impl Policy for Reuse {
     fn arrived(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
         // Also where those who are told of reads hold what is not read yet.
         self.reads_ahead |= context.ledger().unread > 0;
-        by_page::reach(&mut self.places, page, Place::Elsewhere);
         if access.is_none() {
-            self.places[page as usize] = Place::Unread;
+            self.bins.note_unread(page, true);
             return self.unread.push(page, self.now, context);
         }
         self.now += 1;
@@ -275,7 +260,7 @@ impl Policy for Reuse {
 
     fn referenced(&mut self, page: Page, context: &Context<'_>, _: &Access) {
         let block = context.table.block(page);
-        let is_unread = self.places[page as usize] == Place::Unread;
+        let is_unread = self.bins.place_of(page) == Place::Unread;
         if !is_unread && self.runs.is_at(block) {
             return;
         }
@@ -291,8 +276,8 @@ impl Policy for Reuse {
     }
 
     fn left(&mut self, page: Page, context: &Context<'_>) {
-        if self.places[page as usize] == Place::Unread {
-            self.places[page as usize] = Place::Elsewhere;
+        if self.bins.place_of(page) == Place::Unread {
+            self.bins.note_unread(page, false);
             return self.unread.remove(page);
         }
         self.take(page);
@@ -312,7 +297,7 @@ impl Policy for Reuse {
     }
 
     fn evicting(&mut self, page: Page, context: &Context<'_>, _: Need) {
-        if self.places[page as usize] == Place::Read {
+        if self.bins.place_of(page) == Place::Read {
             self.went = Some((context.table.block(page), self.bins.note(page).last));
         }
     }
@@ -328,7 +313,7 @@ impl Policy for Reuse {
     fn check(&self, context: &Context<'_>) {
         self.bins.check();
         let read: u64 = [false, true].map(|is_known| self.bins.len(is_known)).iter().sum();
-        let count = |place| self.places.iter().filter(|&&it| it == place).count() as u64;
+        let count = |place| self.bins.count_at(place);
         assert_eq!((count(Place::Read), self.held), (read, read), "I1: pages that were read");
         assert_eq!(count(Place::Unread), self.unread.len(), "I1: pages not read yet");
         assert!(read + self.unread.len() <= context.table.used(), "I1: no page is here twice");
@@ -353,7 +338,7 @@ impl Reports for Reuse {
     }
 
     fn partition_of(&self, page: Page) -> Option<usize> {
-        match self.places.get(page as usize)? {
+        match self.bins.place_of(page) {
             Place::Elsewhere => None,
             Place::Read => Some(usize::from(self.bins.note(page).kind.class.interval > 0)),
             Place::Unread => Some(2),

@@ -2,10 +2,9 @@
 //! by a hash of the block (Waldspurger, Park, Garthwaite, Ahmad: Efficient MRC Construction with
 //! SHARDS, FAST 2015). So what is learned of a block does not depend on whether it is kept.
 
-use std::collections::HashMap;
-
 use super::learned::Class;
 use crate::ids::Block;
+use crate::table::FastMap;
 
 /// Blocks followed at most; 32 bytes each. With all blocks followed, hits are within 0.1 points in
 /// the mean of 98 cells (`bench/policies/untold.py`), with half of this within 0.1 as well.
@@ -23,7 +22,7 @@ pub struct Sample {
 /// The sample.
 pub struct Samples {
     /// By the block's key. In what order they are gone through changes nothing (I8): they are counted.
-    followed: HashMap<u64, Sample>,
+    followed: FastMap<u64, Sample>,
     /// A block is followed if its hash has none of these bits.
     mask: u64,
     /// How many times as many blocks are followed as when it was asked last.
@@ -32,7 +31,7 @@ pub struct Samples {
 
 impl Default for Samples {
     fn default() -> Self {
-        Samples { followed: HashMap::new(), mask: 0, times: 1.0 }
+        Samples { followed: FastMap::default(), mask: 0, times: 1.0 }
     }
 }
 

@@ -38,7 +38,8 @@ impl Followed {
 
     /// What is wanted and here already, or on its way, is of the stretch too.
     fn join(&mut self, wanted: Option<Stretch>, context: &Context<'_>) {
-        for block in wanted.iter().flat_map(Stretch::blocks) {
+        let Some(wanted) = wanted else { return };
+        for block in wanted.blocks() {
             if let Some(page) = context.table.find(block) {
                 self.detector.join(page, block);
             }

@@ -27,8 +27,12 @@
 //! as soon as a head is read. Of the pages of an index, read at random, none of those behind is read,
 //! and no run begins with them.
 
+use std::collections::VecDeque;
+
+use crate::estimate::ghosts::Ghosts;
 use crate::ids::Block;
 use crate::policy::Context;
+use crate::table::FastMap;
 
 /// Blocks behind a request that are looked at: as many as a new run has read ahead by default.
 const BLOCKS: u64 = 24;
@@ -68,14 +72,13 @@ impl Place {
     }
 }
 
-/// Blocks, of which some are read soon.
+/// Blocks behind a request, of which some are read soon.
 #[derive(Debug, Clone, Copy)]
 struct Sample {
     first: Block,
     /// Those that were missing and were not read since, a bit each.
     left: u32,
-    /// Pages that had come when it was taken.
-    came: u64,
+    taken: Taken,
     place: Place,
 }
 
@@ -86,6 +89,96 @@ impl Sample {
         let is_left = self.first.file == block.file && at < BLOCKS && self.left & 1 << at != 0;
         self.left &= !(u32::from(is_left) << (at % BLOCKS));
         is_left
+    }
+}
+
+/// Samples of requests that are over, the oldest first.
+#[derive(Default)]
+struct Samples {
+    samples: VecDeque<Sample>,
+    /// How many of them reach into each cell of so many blocks: nearly always nothing that is read is
+    /// in any.
+    cells: FastMap<u64, u32>,
+}
+
+impl Samples {
+    /// The cells that a sample reaches into, which may be one and the same.
+    fn cells_of(sample: &Sample) -> [u64; 2] {
+        let last = Block { index: (sample.first.index + BLOCKS - 1).min(Block::INDEX_LIMIT - 1), ..sample.first };
+        [sample.first, last].map(cell)
+    }
+
+    fn push(&mut self, sample: Sample) {
+        if self.samples.len() == SAMPLES_MAX {
+            self.pop();
+        }
+        Samples::cells_of(&sample).into_iter().for_each(|cell| *self.cells.entry(cell).or_default() += 1);
+        self.samples.push_back(sample);
+    }
+
+    fn pop(&mut self) {
+        self.samples.pop_front().into_iter().for_each(|sample| self.clear(&sample));
+    }
+
+    fn clear(&mut self, sample: &Sample) {
+        for cell in Samples::cells_of(sample) {
+            let count = self.cells.get_mut(&cell).expect("counted when it was pushed");
+            *count -= 1;
+            if *count == 0 {
+                self.cells.remove(&cell);
+            }
+        }
+    }
+
+    /// Whether there is room for one more, once those have gone of which nothing is read soon any more.
+    fn have_room(&mut self, context: &Context<'_>) -> bool {
+        while self.samples.front().is_some_and(|oldest| !oldest.taken.is_soon(context)) {
+            self.pop();
+        }
+        self.samples.len() < SAMPLES_MAX
+    }
+
+    /// Takes a block, which is read, out of those that have it left. Which they are, of those that are
+    /// not too old.
+    fn take(&mut self, block: Block, context: &Context<'_>, mut found: impl FnMut(Place)) {
+        if !self.cells.contains_key(&cell(block)) {
+            return;
+        }
+        let mut over = Vec::new();
+        for (at, sample) in self.samples.iter_mut().enumerate() {
+            if sample.takes(block) {
+                if sample.taken.is_soon(context) {
+                    found(sample.place);
+                }
+                if sample.left == 0 {
+                    over.push(at);
+                }
+            }
+        }
+        for at in over.into_iter().rev() {
+            let sample = self.samples.remove(at).expect("found just now");
+            self.clear(&sample);
+        }
+    }
+}
+
+/// Of blocks whose keys lie near.
+fn cell(block: Block) -> u64 {
+    block.key() / BLOCKS.next_power_of_two()
+}
+
+/// When a sample was taken: so many pages had come.
+#[derive(Debug, Clone, Copy)]
+struct Taken(u64);
+
+impl Taken {
+    fn now(context: &Context<'_>) -> Self {
+        Taken(context.table.came())
+    }
+
+    /// Whether what is read now is read soon.
+    fn is_soon(self, context: &Context<'_>) -> bool {
+        context.table.came() - self.0 <= context.capacity / SOON_PART
     }
 }
 
@@ -133,29 +226,30 @@ impl Begin {
 }
 
 /// What is known of requests that go on no run.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Onset {
     /// By place.
     behind: [Seen; 3],
     given_up: Seen,
-    of_requests: Vec<Sample>,
-    of_given_up: Vec<Sample>,
-    /// The last of the requests is the one that is being served.
-    is_open: bool,
+    of_requests: Samples,
+    /// Pages that were read and given up.
+    of_given_up: Ghosts<Taken>,
+    /// That of the request that is being served.
+    open: Option<Sample>,
     /// That one, if it may begin a run.
     begins: Option<Begin>,
-}
-
-/// Whether there is room for one more sample, once those that are over have gone.
-fn have_room(samples: &mut Vec<Sample>, context: &Context<'_>) -> bool {
-    let came = context.table.came();
-    samples.retain(|it| it.left != 0 && came - it.came <= context.capacity / SOON_PART);
-    samples.len() < SAMPLES_MAX
 }
 
 impl Onset {
     /// A request that goes on no run misses its first block.
     pub fn missed(&mut self, block: Block, place: Place, context: &Context<'_>) {
+        let seen = &mut self.behind[place as usize];
+        let part = seen.part();
+        let begins = seen.blocks >= BLOCKS_MIN && part >= LEAST_PART.max(OF_GIVEN_UP * self.given_up.part());
+        // What begins a run is a sample in any case: what is known soon shows if it holds no more.
+        if !begins && !self.of_requests.have_room(context) {
+            return;
+        }
         let first = Block { index: block.index + 1, ..block };
         let count = context.blocks_of(block.file).saturating_sub(first.index).min(BLOCKS);
         let is_missing = |at: &u64| context.table.find(Block { index: first.index + at, ..first }).is_none();
@@ -163,29 +257,21 @@ impl Onset {
         if left == 0 {
             return;
         }
-        let seen = &mut self.behind[place as usize];
-        let part = seen.part();
-        if seen.blocks >= BLOCKS_MIN && part >= LEAST_PART.max(OF_GIVEN_UP * self.given_up.part()) {
-            self.begins = Some(Begin { last: block, waits: seen.waits / seen.blocks, part });
-        }
-        self.is_open = have_room(&mut self.of_requests, context);
-        // What begins a run is a sample in any case: what is known soon shows if it holds no more.
-        if !self.is_open && self.begins.is_some() {
-            self.of_requests.remove(0);
-            self.is_open = true;
-        }
-        if self.is_open {
-            seen.add(left.count_ones());
-            self.of_requests.push(Sample { first, left, came: context.table.came(), place });
-        }
+        self.begins = begins.then(|| Begin { last: block, waits: seen.waits / seen.blocks, part });
+        seen.add(left.count_ones());
+        self.open = Some(Sample { first, left, taken: Taken::now(context), place });
     }
 
     /// A page is given up that was read.
     pub fn gave_up(&mut self, block: Block, context: &Context<'_>) {
-        if self.of_given_up.len() < SAMPLES_MAX || have_room(&mut self.of_given_up, context) {
+        while self.of_given_up.oldest().is_some_and(|taken| !taken.is_soon(context)) {
+            self.of_given_up.expire();
+        }
+        if self.of_given_up.len() < SAMPLES_MAX as u64 {
             self.given_up.add(1);
-            let (came, place) = (context.table.came(), Place::Elsewhere);
-            self.of_given_up.push(Sample { first: block, left: 1, came, place });
+            // Who discloses what he reads takes nothing out.
+            self.of_given_up.take(block);
+            self.of_given_up.push(block, Taken::now(context));
         }
     }
 
@@ -193,30 +279,36 @@ impl Onset {
     /// read such a block before, so that it does not lie behind that. On a run it would have been read
     /// ahead in any case.
     pub fn read(&mut self, block: Block, goes_on: bool, is_run: bool, context: &Context<'_>) {
-        let (came, window) = (context.table.came(), context.capacity / SOON_PART);
-        let is_soon = |it: &Sample| came - it.came <= window;
-        self.is_open &= goes_on;
-        let begins = self.begins.filter(|it| goes_on && it.last.file == block.file);
-        self.begins = begins.map(|it| Begin { last: block, ..it });
-        let others = self.of_requests.len() - usize::from(self.is_open);
-        for (number, sample) in self.of_requests.iter_mut().enumerate() {
-            let seen = &mut self.behind[sample.place as usize];
-            match sample.takes(block) && is_soon(sample) {
-                true if number == others => seen.blocks -= 1.0,
-                true => {
-                    seen.read += 1.0;
-                    seen.waits += if goes_on || is_run { 0.0 } else { 1.0 };
-                }
-                false => {}
-            }
+        if !goes_on {
+            self.close();
         }
-        let read = self.of_given_up.iter_mut().filter_map(|it| (it.takes(block) && is_soon(it)).then_some(1.0));
-        self.given_up.read += read.sum::<f32>();
+        let begins = self.begins.filter(|it| it.last.file == block.file);
+        self.begins = begins.map(|it| Begin { last: block, ..it });
+        if let Some(open) = &mut self.open {
+            self.behind[open.place as usize].blocks -= if open.takes(block) { 1.0 } else { 0.0 };
+        }
+        let behind = &mut self.behind;
+        self.of_requests.take(block, context, |place| {
+            let seen = &mut behind[place as usize];
+            seen.read += 1.0;
+            seen.waits += if goes_on || is_run { 0.0 } else { 1.0 };
+        });
+        if self.of_given_up.take(block).is_some_and(|taken| taken.is_soon(context)) {
+            self.given_up.read += 1.0;
+        }
     }
 
     /// The request is over. What is known of it, if it may begin a run.
     pub fn ended(&mut self) -> Option<Begin> {
-        self.is_open = false;
-        self.begins.take()
+        let begins = self.begins.take();
+        self.close();
+        begins
+    }
+
+    /// What is read from now on is read by others.
+    fn close(&mut self) {
+        self.begins = None;
+        let is_left = |sample: &Sample| sample.left != 0;
+        self.open.take().filter(is_left).into_iter().for_each(|sample| self.of_requests.push(sample));
     }
 }

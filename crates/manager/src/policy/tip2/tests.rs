@@ -155,7 +155,7 @@ impl Memory {
     }
 
     fn prefetch(&mut self, policy: &mut Tip2, block: Block) -> Result<(), TestCaseError> {
-        let is_disclosed = self.hints.uses(block, self.files.of(FileId(0))).next().is_some();
+        let is_disclosed = self.hints.uses(block, &self.files).next().is_some();
         if is_disclosed { self.bring(policy, block, State::Hinted, None) } else { Ok(()) }
     }
 }
