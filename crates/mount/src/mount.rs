@@ -17,7 +17,7 @@ use foresee_run::say::say;
 use foresee_run::status::Status;
 use fuser::MountOption;
 
-use crate::account::{Metrics, Reads, State};
+use crate::account::{Metrics, Reads, SocketFile, State};
 use crate::addresses;
 use crate::detach::Detached;
 use crate::options::Mount;
@@ -124,11 +124,26 @@ fn check_place(dir: &Path, source: &str) -> Result<(), String> {
             complain(&format!("was left by a foresee that was killed: 'foresee unmount {}'", dir.display()))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => complain("is not there: make it first"),
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+            complain("is no directory: name an empty directory")
+        }
         Err(error) => complain(&error.to_string()),
     }
 }
 
-fn mounted(options: &Mount, addresses: Option<u64>) -> Result<Mounted, String> {
+/// The mount, and the socket that tells of it, which is there as long.
+struct Told {
+    mounted: Mounted,
+    _socket: Option<SocketFile>,
+}
+
+impl AsRef<Mounted> for Told {
+    fn as_ref(&self) -> &Mounted {
+        &self.mounted
+    }
+}
+
+fn mounted(options: &Mount, addresses: Option<u64>) -> Result<Told, String> {
     let is_writable = is_writable(options);
     let bytes = memory_bytes(options.memory, Memory::find().cache_bytes(0), addresses, is_writable)?;
     let answer_bytes = (bytes / ANSWERS_PART).max(u64::from(REQUEST_BYTES_MAX));
@@ -169,7 +184,7 @@ fn mounted(options: &Mount, addresses: Option<u64>) -> Result<Mounted, String> {
     let mounted = Mounted::new(view, shown)?;
     kernel.is_there(mounted.notifier());
     mounted.read_ahead(READ_AHEAD_BYTES);
-    Ok(mounted)
+    Ok(Told { mounted, _socket: socket })
 }
 
 /// Whether what is shown is to be written as well.

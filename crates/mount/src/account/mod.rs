@@ -2,6 +2,7 @@
 
 mod metrics;
 mod served;
+mod socket;
 
 use std::fmt::Write as _;
 use std::sync::atomic::AtomicU64;
@@ -12,6 +13,7 @@ use foresee::{Cache, Outcomes};
 
 pub use metrics::Metrics;
 pub use served::Where;
+pub use socket::SocketFile;
 
 /// What readers of files asked for.
 #[derive(Default)]

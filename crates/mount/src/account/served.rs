@@ -1,13 +1,14 @@
 //! What anybody may ask for by HTTP, at an address of one's choice.
 
-use std::fs;
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::TcpListener;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::io::{self, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::thread;
 use std::time::Duration;
+
+use super::socket::SocketFile;
 
 /// Who asks says all of it within this time, and takes the answer; the next one waits meanwhile.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -37,41 +38,26 @@ impl FromStr for Where {
 }
 
 impl Where {
-    /// Answers there from now on.
+    /// Answers there from now on. A socket of this machine is there until what is returned is dropped.
     ///
     /// # Errors
     /// Why it cannot.
-    pub fn answer(&self, text: impl Fn() -> String + Send + 'static) -> Result<(), String> {
+    pub fn answer(&self, text: impl Fn() -> String + Send + 'static) -> Result<Option<SocketFile>, String> {
         match self {
             Where::Unix(path) => {
-                let listener = listen(path).map_err(|error| format!("{}: {error}", path.display()))?;
-                begin(
-                    move || Ok(listener.accept()?.0),
-                    UnixStream::set_read_timeout,
-                    UnixStream::set_write_timeout,
-                    text,
-                )
+                let listening = SocketFile::listen(path).map_err(|error| format!("{}: {error}", path.display()));
+                let (listener, file) = listening?;
+                let (reads, writes) = (UnixStream::set_read_timeout, UnixStream::set_write_timeout);
+                begin(move || Ok(listener.accept()?.0), reads, writes, text)?;
+                Ok(Some(file))
             }
             Where::Network(address) => {
                 let listener = TcpListener::bind(address).map_err(|error| format!("{address}: {error}"))?;
-                let (reads, writes) = (std::net::TcpStream::set_read_timeout, std::net::TcpStream::set_write_timeout);
-                begin(move || Ok(listener.accept()?.0), reads, writes, text)
+                let (reads, writes) = (TcpStream::set_read_timeout, TcpStream::set_write_timeout);
+                begin(move || Ok(listener.accept()?.0), reads, writes, text)?;
+                Ok(None)
             }
         }
-    }
-}
-
-/// A socket that nobody answers at was left by one that was killed.
-fn listen(path: &PathBuf) -> io::Result<UnixListener> {
-    match UnixListener::bind(path) {
-        Err(error) if error.kind() == ErrorKind::AddrInUse => match UnixStream::connect(path) {
-            Err(nobody) if nobody.kind() == ErrorKind::ConnectionRefused => {
-                fs::remove_file(path)?;
-                UnixListener::bind(path)
-            }
-            _ => Err(error),
-        },
-        bound => bound,
     }
 }
 
