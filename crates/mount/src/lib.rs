@@ -21,6 +21,7 @@ use std::env;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
+use foresee_run::run::OWN_FAILURE;
 use foresee_run::say::say;
 
 use options::Cli;
@@ -34,6 +35,11 @@ pub fn command() -> clap::Command {
 pub fn main() -> ExitCode {
     let is_helper = fstab::is_helper(&env::args_os().next().unwrap_or_default());
     let cli = if is_helper { helper() } else { Ok(Some(Cli::parse())) };
+    // As `foresee run`: the status must not look like the command's.
+    let on_failure = match &cli {
+        Ok(Some(Cli::Mount(options))) if !options.command.is_empty() => OWN_FAILURE,
+        _ => 2,
+    };
     let result = cli.and_then(|cli| match cli {
         Some(Cli::Mount(options)) => mount::mount(&options),
         Some(Cli::Unmount { dir }) => foresee_fuse::unmount(&dir).map(|()| 0),
@@ -41,7 +47,7 @@ pub fn main() -> ExitCode {
     });
     result.map(ExitCode::from).unwrap_or_else(|message| {
         say(message);
-        ExitCode::from(2)
+        ExitCode::from(on_failure)
     })
 }
 

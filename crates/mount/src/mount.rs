@@ -171,10 +171,13 @@ fn mounted(options: &Mount, addresses: Option<u64>) -> Result<Told, String> {
     let view = impatiently(options, || View::new(tree, cache.clone(), answer_bytes, written_bytes));
     let view = view.map_err(|failure| failure.to_string())?;
     let (reads, kernel) = (view.reads(), view.kernel());
-    if let Some(metrics) = &options.metrics {
-        let (reads, cache) = (Arc::clone(&reads), cache.clone());
-        metrics.answer(move || Metrics::of(&reads, &cache))?;
-    }
+    let socket = match &options.metrics {
+        Some(metrics) => {
+            let (reads, cache) = (Arc::clone(&reads), cache.clone());
+            metrics.answer(move || Metrics::of(&reads, &cache))?
+        }
+        None => None,
+    };
     // Who sees the mount finds it by `foresee top` as well.
     answer_top(options, reads, cache);
     let mut of_mount = vec![MountOption::NoDev, MountOption::NoSuid];

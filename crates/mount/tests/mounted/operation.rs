@@ -70,7 +70,7 @@ fn what_keeps_it_from_being_mounted_is_said() {
     for (words, parts) in [
         (&["from", "none"][..], &["none: is not there"][..]),
         (&["from", "full"], &["full: is not empty"]),
-        (&["from", "file"], &["file: Not a directory"]),
+        (&["from", "file"], &["file: is no directory: name an empty directory"]),
         (&["none", "at"], &["none: No such file", "s3://BUCKET/PREFIX"]),
         (&["az://x", "at"], &["az://x", "AZURE_STORAGE_ACCOUNT_NAME"]),
         (&["file", "at"], &["file: Not a directory"]),
@@ -94,6 +94,21 @@ fn what_keeps_it_from_being_mounted_is_said() {
         assert!(parts.iter().all(|part| detached.contains(part)), "{words:?}: {detached}");
         assert!(!place.is_mounted());
     }
+}
+
+#[test]
+fn where_no_command_was_run_the_status_is_not_like_a_commands() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    fs::write(place.path("file"), "").unwrap();
+    fs::create_dir_all(place.path("full/x")).unwrap();
+    for words in [["from", "none"], ["from", "file"], ["from", "full"], ["none", "at"]] {
+        end(place.mount(&[&words[..], &["--", "true"]].concat()), b"").with(125);
+        end(place.mount(&words), b"").with(2);
+    }
+    end(place.mount(&["--log", "none/log", "from", "at", "--", "true"]), b"").with(125);
 }
 
 #[test]
@@ -148,7 +163,10 @@ fn none_is_mounted_over_another_and_what_may_not_be_executed_is_not() {
     let script = "\"$0\" mount from 'a t' -- true; echo $?; ls 'a t'";
     let words = ["from", "a t", "--", "sh", "-c", script, env!("CARGO_BIN_EXE_foresee-mount")];
     let ended = end(place.mount(&words), b"").with(0);
-    assert!(ended.out() == "2\n" && ended.err().contains("a t: a foresee shows something there already"), "{ended:?}");
+    assert!(
+        ended.out() == "125\n" && ended.err().contains("a t: a foresee shows something there already"),
+        "{ended:?}"
+    );
     let program = place.write("program", "#!/bin/sh\necho done\n");
     fs::set_permissions(program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     assert_eq!(end(place.mount(&["from", "at", "--", "at/program"]), b"").with(0).out(), "done\n");
