@@ -8,14 +8,15 @@
 //! This runs in children of `vfork` and `posix_spawn`, which share their parent's memory, and in
 //! signal handlers: nothing is allocated, and nothing of the process changed. `posix_spawn` leaves
 //! its child 32 KiB of stack. The system calls are those that the dynamic linker makes at once in
-//! the program itself.
+//! the program itself; of others than root's one more asks for a file's rights, unless the process
+//! has confined itself.
 
 use core::ffi::{CStr, c_char};
 use core::mem::MaybeUninit;
 use core::ptr::{null, null_mut};
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering::Relaxed};
 
-use foresee_ring::{IMAGE_BYTES, Image, PATH_BYTES_MAX, Unseen};
+use foresee_ring::{IMAGE_BYTES, Image, PATH_BYTES_MAX, RIGHTS, RIGHTS_BYTES, Unseen, gives_rights};
 
 use crate::{observe, ring, state, sys};
 
@@ -152,7 +153,12 @@ fn unseen(library: &CStr, program: *const c_char, names_us: bool, names_ring: bo
             return reaches;
         }
         // SAFETY: the kernel found a file by it, so it is a string.
-        match Image::of(sys::head(unsafe { CStr::from_ptr(next) }, &mut head)?) {
+        let path = unsafe { CStr::from_ptr(next) };
+        let Some(head) = sys::head(path, &mut head) else {
+            // Who may execute it need not be allowed to read it.
+            return is_privileged(path, &file).then_some(Unseen::Privileged);
+        };
+        match Image::of(head) {
             Image::Script(name) => {
                 let (place, rest) = interpreter.split_at_mut_checked(name.len())?;
                 place.copy_from_slice(name);
@@ -161,7 +167,7 @@ fn unseen(library: &CStr, program: *const c_char, names_us: bool, names_ring: bo
             }
             Image::Foreign => return Some(Unseen::Foreign),
             Image::Static => return Some(Unseen::Static),
-            Image::Dynamic if is_privileged(&file) => return Some(Unseen::Privileged),
+            Image::Dynamic if is_privileged(path, &file) => return Some(Unseen::Privileged),
             Image::Dynamic if !(names_us && names_ring) => return Some(Unseen::Bare),
             Image::Dynamic | Image::Unknown => return None,
         }
@@ -178,10 +184,17 @@ fn reach(library: &CStr) -> Option<Unseen> {
     (!is_ours || !ring::is_reachable()).then_some(Unseen::Unreachable)
 }
 
-/// Whether it runs as somebody else than who starts it.
-fn is_privileged(file: &libc::stat) -> bool {
+/// Whether it runs as somebody else than who starts it, or with rights that he has not.
+fn is_privileged(path: &CStr, file: &libc::stat) -> bool {
     file.st_mode & libc::S_ISUID != 0 && file.st_uid != sys::effective_user()
         || file.st_mode & libc::S_ISGID != 0 && file.st_gid != sys::effective_group()
+        || sys::real_user() != 0 && !state::is_confined() && has_rights(path)
+}
+
+/// Whether a file gives rights (`setcap`).
+fn has_rights(path: &CStr) -> bool {
+    let mut rights = [0; RIGHTS_BYTES];
+    sys::attribute(path, RIGHTS, &mut rights).is_some_and(gives_rights)
 }
 
 /// Calls with an environment in which our part of `LD_PRELOAD` is missing.

@@ -54,6 +54,11 @@ pub(crate) fn getppid() -> u32 {
     unsafe { call(libc::SYS_getppid, [0; 6]) as u32 }
 }
 
+pub(crate) fn real_user() -> u32 {
+    // SAFETY: takes nothing, changes nothing.
+    unsafe { call(libc::SYS_getuid, [0; 6]) as u32 }
+}
+
 pub(crate) fn effective_user() -> u32 {
     // SAFETY: takes nothing, changes nothing.
     unsafe { call(libc::SYS_geteuid, [0; 6]) as u32 }
@@ -155,6 +160,14 @@ pub(crate) fn head<'a>(path: &CStr, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
     // SAFETY: the kernel writes at most the buffer's length.
     let got = unsafe { call(libc::SYS_read, [fd as usize, into, bytes, 0, 0, 0]) };
     close(fd);
+    buffer.get(..usize::try_from(got).ok()?)
+}
+
+/// An attribute of a file; nothing if it has none, or one that is longer.
+pub(crate) fn attribute<'a>(path: &CStr, name: &CStr, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
+    let (path, name, into) = (path.as_ptr() as usize, name.as_ptr() as usize, buffer.as_mut_ptr() as usize);
+    // SAFETY: both names end with a NUL, and the kernel writes at most the buffer's length.
+    let got = unsafe { call(libc::SYS_getxattr, [path, name, into, buffer.len(), 0, 0]) };
     buffer.get(..usize::try_from(got).ok()?)
 }
 

@@ -3,9 +3,11 @@
 
 mod support;
 
-use std::ffi::OsStr;
+use std::ffi::{CString, OsStr};
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
@@ -26,9 +28,15 @@ fn place() -> Option<Place> {
     fs::set_permissions(place.work(), fs::Permissions::from_mode(0o777)).unwrap();
     fs::create_dir(place.aside("bin")).unwrap();
     for file in [binary().to_owned(), binary().with_file_name("libforesee_preload.so")] {
-        fs::copy(&file, place.aside("bin").join(file.file_name().unwrap())).unwrap();
+        copy(&place, &file, &place.aside("bin"));
     }
     Some(place)
+}
+
+/// Copies a program by another one: what this process has open to be written, a child of another test's may
+/// have as well for a moment, and as long nobody can execute it.
+fn copy(place: &Place, program: &Path, to: &Path) {
+    end(place.plain(&[OsStr::new("cp"), program.as_os_str(), to.as_os_str()]), b"").with(0);
 }
 
 /// `foresee run OPTIONS -- WORDS`, from where anybody may read it.
@@ -154,4 +162,49 @@ fn they_begin_as_ever_when_the_companion_was_killed() {
     let (said_all, _) = under.finish();
     assert!(said_all == format!("ready\n{}", said(2)), "the output differs");
     place.assert_nothing_left();
+}
+
+/// Gives a program the right to read all files (`setcap cap_dac_read_search+ep`); whether that can be.
+fn give_right(program: &Path) -> bool {
+    // Version 2, effective; then which are permitted and which may be inherited, in two halves.
+    let rights: Vec<u8> = [0x0200_0001_u32, 1 << 2, 0, 0, 0].into_iter().flat_map(u32::to_le_bytes).collect();
+    let path = CString::new(program.as_os_str().as_bytes()).unwrap();
+    let name = c"security.capability".as_ptr();
+    // SAFETY: the names end with a zero, and there are as many bytes as is said.
+    let result = unsafe { libc::setxattr(path.as_ptr(), name, rights.as_ptr().cast(), rights.len(), 0) };
+    let is_given = result == 0;
+    if !is_given {
+        eprintln!("skipped: setxattr: {}", std::io::Error::last_os_error());
+    }
+    is_given
+}
+
+/// Of which the dynamic linker keeps the library out.
+#[test]
+fn what_has_rights_of_its_own_is_named_to_others_than_root() {
+    let Some(place) = place() else { return };
+    let named = |program: &str, mode: u32| {
+        fs::set_permissions(place.path(program), fs::Permissions::from_mode(mode)).unwrap();
+        let (direct, script) = ([program, "d/f0"], format!("{program} d/f0; cat d/f1 >&2"));
+        for words in [&direct[..], &["sh", "-c", &script]] {
+            let under = run(&place, &["--no-learn", "--report"], words);
+            let mut command = place.command(NOBODY[0]);
+            command.args(&NOBODY[1..]).arg(under.get_program()).args(under.get_args());
+            let ended = end(command, b"").with(0);
+            assert_eq!(ended.out(), said(1));
+            let is_named = ended.err().contains("with rights of its own");
+            assert!(is_named && !ended.err().contains("static"), "{words:?}, {mode:o}: {}", ended.err());
+        }
+    };
+    for program in ["./set_user", "./capable"] {
+        copy(&place, Path::new("/bin/cat"), &place.path(program));
+    }
+    for mode in [0o4755, 0o4711] {
+        named("./set_user", mode);
+    }
+    fs::set_permissions(place.path("./capable"), fs::Permissions::from_mode(0o755)).unwrap();
+    if give_right(&place.path("./capable")) {
+        named("./capable", 0o755);
+        named("./capable", 0o711);
+    }
 }

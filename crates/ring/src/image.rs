@@ -1,9 +1,29 @@
 //! What a file is that is to be executed, by its first bytes: whether the dynamic linker would load
 //! this library into it.
 
+use core::ffi::CStr;
+
 /// As many bytes of the file as should be looked at: its header, its program headers, a script's
 /// first line.
 pub const IMAGE_BYTES: usize = 1024;
+
+/// The attribute of a file that says what rights it gives whoever executes it (capabilities(7)).
+pub const RIGHTS: &CStr = c"security.capability";
+/// As many bytes as it may have.
+pub const RIGHTS_BYTES: usize = 24;
+
+/// Whether a file of whose [`RIGHTS`] these are the bytes gives its program rights of its own, in which the
+/// dynamic linker loads nothing. To root's programs it gives none.
+pub fn gives_rights(attribute: &[u8]) -> bool {
+    const EFFECTIVE: u32 = 1;
+    let words = attribute.chunks_exact(4).filter_map(|it| it.first_chunk()).map(|it| u32::from_le_bytes(*it));
+    words.enumerate().any(|(at, word)| match at {
+        0 => word & EFFECTIVE != 0,
+        // What is permitted, in two halves; beside each stands what may be inherited.
+        1 | 3 => word != 0,
+        _ => false,
+    })
+}
 
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,4 +89,25 @@ fn is_dynamic(head: &[u8]) -> Option<bool> {
         }
     }
     Some(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rights_that_a_program_begins_with_are_its_own() {
+        let bytes = |words: &[u32]| words.iter().flat_map(|it| it.to_le_bytes()).collect::<Vec<_>>();
+        for (attribute, is_given) in [
+            (&[0x0200_0001, 4, 0, 0, 0][..], true),
+            (&[0x0200_0000, 4, 0, 0, 0], true),
+            (&[0x0300_0000, 0, 0, 1, 0, 1000], true),
+            (&[0x0200_0001, 0, 4, 0, 0], true),
+            (&[0x0200_0000, 0, 4, 0, 4], false),
+            (&[0x0100_0000, 4, 0], true),
+            (&[], false),
+        ] {
+            assert_eq!(gives_rights(&bytes(attribute)), is_given, "{attribute:x?}");
+        }
+    }
 }

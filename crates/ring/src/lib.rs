@@ -54,7 +54,7 @@ mod ticks;
 mod wire;
 
 pub use consumer::{Consumer, Entry, Next};
-pub use image::{IMAGE_BYTES, Image};
+pub use image::{IMAGE_BYTES, Image, RIGHTS, RIGHTS_BYTES, gives_rights};
 pub use process::{Attention, Counters, Process};
 pub use record::{
     Advice, Class, LevelOrder, NO_PROCESS_SLOT, OFFSET_APPENDED, OFFSET_CURRENT, Record, SEGMENT_BYTES, Stamp, Took,

@@ -1,14 +1,14 @@
 //! Whether the command itself can be watched. Of what it starts, the preload library says the same
 //! (`bindings/preload/src/exec.rs`).
 
-use std::ffi::OsStr;
+use std::ffi::{CString, OsStr};
 use std::fs::{File, Metadata};
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use foresee_ring::{IMAGE_BYTES, Image, Record, Region, Stamp, Unseen, ticks};
+use foresee_ring::{IMAGE_BYTES, Image, RIGHTS, RIGHTS_BYTES, Record, Region, Stamp, Unseen, gives_rights, ticks};
 
 /// Scripts that are each other's interpreters: the kernel follows as many.
 const INTERPRETERS_MAX: usize = 5;
@@ -26,8 +26,11 @@ pub fn executed(command: &OsStr) -> Option<Executed> {
     let mut program = found(command)?;
     for _ in 0..INTERPRETERS_MAX {
         let file = std::fs::metadata(&program).ok().filter(Metadata::is_file)?;
-        let mut head = Vec::new();
-        File::open(&program).ok()?.take(IMAGE_BYTES as u64).read_to_end(&mut head).ok()?;
+        let Ok(head) = head(&program) else {
+            // Who may execute it need not be allowed to read it.
+            let why_unseen = is_privileged(&program, &file).then_some(Unseen::Privileged)?;
+            return Some(Executed { program, why_unseen: Some(why_unseen) });
+        };
         let why_unseen = match Image::of(&head) {
             Image::Script(interpreter) => {
                 program = looked_up_by_env(interpreter, &head).unwrap_or(PathBuf::from(OsStr::from_bytes(interpreter)));
@@ -35,12 +38,19 @@ pub fn executed(command: &OsStr) -> Option<Executed> {
             }
             Image::Foreign => Some(Unseen::Foreign),
             Image::Static => Some(Unseen::Static),
-            Image::Dynamic if is_privileged(&file) => Some(Unseen::Privileged),
+            Image::Dynamic if is_privileged(&program, &file) => Some(Unseen::Privileged),
             Image::Dynamic | Image::Unknown => None,
         };
         return Some(Executed { program, why_unseen });
     }
     None
+}
+
+/// Its first bytes.
+fn head(program: &Path) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    File::open(program)?.take(IMAGE_BYTES as u64).read_to_end(&mut head)?;
+    Ok(head)
 }
 
 /// `#!/usr/bin/env PROGRAM`: what env will find.
@@ -71,11 +81,22 @@ fn found(command: &OsStr) -> Option<PathBuf> {
     std::env::split_paths(&directories).map(|directory| directory.join(command)).find(|path| is_program(path))
 }
 
-/// Whether it runs as somebody else than who starts it.
-fn is_privileged(file: &Metadata) -> bool {
+/// Whether it runs as somebody else than who starts it, or with rights that he has not.
+fn is_privileged(program: &Path, file: &Metadata) -> bool {
     // SAFETY: these take nothing and cannot fail.
-    let (user, group) = unsafe { (libc::geteuid(), libc::getegid()) };
-    file.mode() & libc::S_ISUID != 0 && file.uid() != user || file.mode() & libc::S_ISGID != 0 && file.gid() != group
+    let (user, group, is_root) = unsafe { (libc::geteuid(), libc::getegid(), libc::getuid() == 0) };
+    file.mode() & libc::S_ISUID != 0 && file.uid() != user
+        || file.mode() & libc::S_ISGID != 0 && file.gid() != group
+        || !is_root && has_rights(program)
+}
+
+/// Whether a file gives rights (`setcap`).
+fn has_rights(program: &Path) -> bool {
+    let Ok(name) = CString::new(program.as_os_str().as_bytes()) else { return false };
+    let mut rights = [0; RIGHTS_BYTES];
+    // SAFETY: both names end with a zero, and as much is written as there is room for.
+    let got = unsafe { libc::getxattr(name.as_ptr(), RIGHTS.as_ptr(), rights.as_mut_ptr().cast(), RIGHTS_BYTES) };
+    usize::try_from(got).is_ok_and(|bytes| gives_rights(&rights[..bytes]))
 }
 
 /// Why, in words.
