@@ -144,6 +144,10 @@ fn nothing_is_no_trace() {
         let ended = foresee(&place, words).with(2);
         assert!(ended.err().contains(": is empty"), "{words}: {ended:?}");
     }
+    for words in ["sim -", "trace info -", "replay -"] {
+        let ended = foresee(&place, words).with(2);
+        assert!(ended.err().contains("standard input: is empty"), "{words}: {ended:?}");
+    }
     for words in [
         "sim stars.trc",
         "sim writes.spc --reads-only",

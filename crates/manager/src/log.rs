@@ -31,6 +31,8 @@ use crate::manager::Config;
 
 const TITLE: &str = "foresee-log";
 const VERSION: &str = "4";
+/// As many letters of a line are quoted where it is not as it should be.
+const QUOTED_LETTERS_MAX: usize = 40;
 
 /// The first line of a log: all a manager is made from.
 #[derive(Debug, Clone)]
@@ -55,14 +57,11 @@ impl FromStr for Header {
     fn from_str(line: &str) -> Result<Self, Malformed> {
         let mut words = line.split_ascii_whitespace();
         if words.next() != Some(TITLE) {
-            return Err(Malformed(format!(
-                "a log begins with '{TITLE} {VERSION}', this with '{}'",
-                line.escape_debug()
-            )));
+            return Err(Malformed(format!("a log begins with '{TITLE} {VERSION}', this with '{}'", beginning(line))));
         }
         let version = words.next().unwrap_or("");
         if version != VERSION {
-            return Err(Malformed(format!("a log of version '{version}'; version {VERSION} can be read")));
+            return Err(Malformed(format!("a log of version '{}'; version {VERSION} can be read", beginning(version))));
         }
         let capacity = field(words.next(), "capacity")?;
         let policy: String = field(words.next(), "policy")?;
@@ -78,6 +77,14 @@ impl FromStr for Header {
         let trust = field(words.next(), "trust")?;
         Ok(Header(Config { device, stripe, trust, ..Config::new(capacity, policy) }))
     }
+}
+
+/// As much of what stands there as a message has room for: it may be no log, and one line.
+fn beginning(text: &str) -> String {
+    let mut letters = text.chars();
+    let quoted: String = letters.by_ref().take(QUOTED_LETTERS_MAX).collect();
+    let rest = if letters.next().is_some() { "..." } else { "" };
+    format!("{}{rest}", quoted.escape_debug())
 }
 
 impl fmt::Display for Trust {
@@ -199,6 +206,18 @@ mod tests {
             let error = HEADER.replace(from, to).parse::<Header>().unwrap_err().to_string();
             assert!(error.contains(what), "{error}");
         }
+    }
+
+    #[test]
+    fn a_line_that_is_no_header_is_quoted_in_part() {
+        for (text, quoted) in [("\0".repeat(65536), "\\0".repeat(40)), ("é".repeat(41), "é".repeat(40))] {
+            let error = text.parse::<Header>().unwrap_err().to_string();
+            assert!(error.ends_with(&format!("this with '{quoted}...'")), "{error}");
+        }
+        let error = "é".repeat(40).parse::<Header>().unwrap_err().to_string();
+        assert!(error.ends_with("é'"), "{error}");
+        let error = format!("foresee-log {}", "9".repeat(65536)).parse::<Header>().unwrap_err().to_string();
+        assert!(error.len() < 200, "{error}");
     }
 
     #[test]

@@ -51,12 +51,11 @@ pub struct Replay {
 /// # Errors
 /// If it cannot be read, or a line of it is none of a log's.
 pub fn replay(path: &Path) -> Result<Replay, Error> {
-    let mut lines = Lines::of(Input::open(path)?, Box::new(|_, _| {}));
+    let input = Input::open(path)?;
+    let path = &input.path().to_owned();
+    let mut lines = Lines::of(input, Box::new(|_, _| {}));
     let broken = |line: u64, what: String| Error::new(path, At::Line(line), what);
-    let Some((_, header)) = lines.next()? else {
-        return Err(Error::whole(path, "is empty; a log begins with a line 'foresee-log 4 ...'"));
-    };
-    let Header(config) = header.parse().map_err(|error| broken(1, format!("{error}")))?;
+    let config = lines.header()?;
     let mut twin = Twin::new(Manager::new(&config));
     loop {
         let Some((at, line)) = lines.next()? else {
@@ -97,13 +96,7 @@ pub fn retrace<'a>(
     let path = &input.path().to_owned();
     let mut lines = Lines::of(input, Box::new(name));
     let broken = |line: u64, what: String| Error::new(path, At::Line(line), what);
-    let Header(config) = lines
-        .next()?
-        .ok_or_else(|| Error::whole(path, "is empty; a log begins with a line 'foresee-log 4 ...'"))?
-        .1
-        .parse()
-        .map_err(|error| broken(1, format!("{error}")))?;
-    let config = Config { explains: true, ..config };
+    let config = Config { explains: true, ..lines.header()? };
     let (mut manager, mut actions) = (Manager::new(&config), Vec::new());
     loop {
         let Some((at, line)) = lines.next()? else { return Ok(()) };
@@ -183,6 +176,16 @@ struct Lines<'a> {
 impl<'a> Lines<'a> {
     fn of(input: Input, name: Namer<'a>) -> Self {
         Lines { input, line: 0, text: Vec::new(), name }
+    }
+
+    /// How the run was set up: the first line.
+    fn header(&mut self) -> Result<Config, Error> {
+        let path = &self.input.path().to_owned();
+        let first = self.next()?;
+        let (at, line) =
+            first.ok_or_else(|| Error::whole(path, "is empty; a log begins with a line 'foresee-log 4 ...'"))?;
+        let Header(config) = line.parse().map_err(|error| Error::new(path, At::Line(at), format!("{error}")))?;
+        Ok(config)
     }
 
     /// The next line that is no remark, without its end, and its number.
