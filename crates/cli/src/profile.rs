@@ -87,9 +87,9 @@ pub fn main(action: Action) -> Result<u8, String> {
                 true => stored.iter().collect(),
                 false => names.iter().map(|name| find(&stored, name)).collect::<Result<Vec<_>, _>>()?,
             };
-            for it in doomed {
-                std::fs::remove_file(&it.path).map_err(|error| format!("{}: {error}", it.path.display()))?;
-            }
+            // One that cannot be removed keeps none of the others.
+            let removed: Vec<_> = doomed.into_iter().map(Stored::remove).collect();
+            removed.into_iter().collect::<Result<(), _>>()?;
         }
     }
     Ok(0)

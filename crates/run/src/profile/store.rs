@@ -205,6 +205,19 @@ impl Store {
 }
 
 impl Stored {
+    /// Removes it, also where it is an empty directory in a profile's place. An error names it.
+    pub fn remove(&self) -> Result<(), String> {
+        let is_directory = self.path.symlink_metadata().is_ok_and(|it| it.is_dir());
+        let removed = if is_directory { fs::remove_dir(&self.path) } else { fs::remove_file(&self.path) };
+        let path = self.path.display();
+        removed.map_err(|error| match error.kind() {
+            io::ErrorKind::DirectoryNotEmpty => {
+                format!("{path}: is a directory with something in it, and no profile: move it elsewhere")
+            }
+            _ => format!("{path}: {error}"),
+        })
+    }
+
     /// Reads it.
     pub fn read(&self) -> Result<Profile, String> {
         read(&self.path).map(|(profile, _)| profile).map_err(|why| match why {
