@@ -24,6 +24,10 @@ pub fn named<'a>(programs: impl Iterator<Item = &'a UnseenProgram>) -> String {
 pub fn lines(account: &Account, is_kept: bool) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = |text: String| lines.push(text);
+    if account.without {
+        line(format!("ran in {}, unforeseen", time(account.elapsed)));
+        return lines;
+    }
     if account.programs == 0 {
         let why = account.unseen.first().map_or("static binary, or run as another user", |it| words(it.why));
         line(format!("ran in {}, unforeseen: the program could not be watched ({why})", time(account.elapsed)));
@@ -283,6 +287,14 @@ mod tests {
         let (name, why) = ("server".to_owned(), Unseen::Static);
         account.unseen.push(UnseenProgram { run: 0, name, why, executions: 1, is_from_outside: true });
         assert!(!says(&account, "little to gain"));
+    }
+
+    #[test]
+    fn where_foresee_was_not_there_nothing_is_said_of_the_program() {
+        let mut account = Account::new(Tally::default(), LONG, Ending::Status(0), Duration::ZERO);
+        assert!(says(&account, "the program could not be watched"));
+        account.without = true;
+        assert_eq!(lines(&account, false), ["ran in 1.00 s, unforeseen"]);
     }
 
     #[test]

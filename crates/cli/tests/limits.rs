@@ -37,6 +37,17 @@ fn under_limits_that_are_too_low_for_us_the_command_runs() {
     place.assert_nothing_left();
 }
 
+#[test]
+fn where_foresee_was_not_there_one_reason_is_told() {
+    let place = Place::new();
+    let foresee = support::binary().display();
+    let script = format!("ulimit -d 1000; exec {foresee} run --report -- sh -c 'echo ran; exit 3'");
+    let ended = end(place.plain(&["bash", "-c", &script]), b"").with(3);
+    assert_eq!(ended.out(), "ran\n");
+    assert!(ended.err().contains("without foresee: "), "{ended:?}");
+    assert!(!ended.err().contains("could not be watched"), "{ended:?}");
+}
+
 /// A control group of its own, which goes when it is empty.
 struct Group(PathBuf);
 

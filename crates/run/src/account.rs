@@ -98,6 +98,8 @@ pub struct Account {
     pub start_up: Duration,
     /// What the kernel counted for the programs, if that is known.
     pub transfers: Option<Transfers>,
+    /// Foresee was not there itself: a warning says why.
+    pub without: bool,
     /// What went wrong without stopping the run.
     pub warnings: Vec<String>,
     /// Mounts behind a network or a daemon: what was found out of them.
@@ -146,6 +148,7 @@ impl Account {
             own_memory,
             start_up,
             transfers: None,
+            without: false,
             warnings,
             mounts,
             going_on,

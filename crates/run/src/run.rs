@@ -264,6 +264,7 @@ fn unforeseen(companion: &mut Companion, error: &io::Error) -> Result<Ran, Failu
     let warnings = vec![format!("ran without foresee: the page-cache host: {error}")];
     let end = companion.wait();
     let account = account(companion, end, Tally { warnings, ..Tally::default() })?;
+    let account = Account { without: true, ..account };
     Ok(Ran { account, profile: Profile::default(), is_new: false, had_more: false, findings: Findings::default() })
 }
 
