@@ -481,3 +481,13 @@ fn that_a_core_was_dumped_is_in_the_status() {
     assert!(!status.core_dumped() && status.signal() == Some(libc::SIGSEGV));
     place.assert_nothing_left();
 }
+
+#[test]
+fn an_empty_word_is_named_where_it_is_no_program() {
+    let ended = end(Place::new().run(&["-q"], &[""]), b"").with(127);
+    assert_eq!(ended.err().lines().count(), 1, "{ended:?}");
+    assert!(
+        ended.err().contains("'': No such file or directory") && ended.err().contains("name a program"),
+        "{ended:?}"
+    );
+}

@@ -85,6 +85,9 @@ impl Failure {
     pub fn message(self) -> Option<String> {
         match self {
             Failure::Wrong(message) | Failure::Unable(message) => Some(message),
+            Failure::Command(error, program) if program.is_empty() => {
+                Some(format!("'': {error}; the command is an empty word: name a program"))
+            }
             Failure::Command(error, program) if program.starts_with('-') => {
                 Some(format!("{program}: {error}; foresee's own options are told by --help"))
             }
