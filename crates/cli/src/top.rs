@@ -1,5 +1,7 @@
 //! `foresee top`: the runs that are under way, as they stand.
 
+mod screen;
+
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
@@ -10,6 +12,7 @@ use foresee_run::run::StateText;
 use foresee_run::status::states;
 use serde_json::{Value, json};
 
+use self::screen::Size;
 use crate::report;
 use crate::say::print;
 use crate::text::{bytes, count, many, time};
@@ -94,7 +97,15 @@ fn show(runs: &[Value], options: &Options, is_screen: bool, out: &mut dyn Write)
     if runs.is_empty() {
         return writeln!(out, "no run of 'foresee run' is under way");
     }
-    runs.iter().try_for_each(|run| show_run(run, options.rows, out))
+    if !is_screen {
+        return runs.iter().try_for_each(|run| show_run(run, options.rows, out));
+    }
+    let texts = runs.iter().map(|run| {
+        let mut text = Vec::new();
+        show_run(run, options.rows, &mut text)?;
+        Ok(String::from_utf8_lossy(&text).into_owned())
+    });
+    screen::write(&texts.collect::<io::Result<Vec<_>>>()?, Size::of_output(), out)
 }
 
 /// A field, where it is there: another version of foresee may say other things.

@@ -5,7 +5,7 @@ mod support;
 use std::process::Stdio;
 
 use serde_json::Value;
-use support::{Place, end, wait_until};
+use support::{Place, end, have, wait_until};
 
 /// The run of this place, as it stands.
 fn shown(place: &Place) -> Option<Value> {
@@ -49,4 +49,25 @@ fn names_are_shown_without_what_terminals_act_on() {
     assert!(text.contains("a]0;titleb") && !text.contains('\u{1b}'), "{text:?}");
     drop(running.stdin.take());
     running.wait().unwrap();
+}
+
+/// Of a longer text the beginning would scroll out of sight.
+#[test]
+fn a_small_terminal_shows_the_beginning() {
+    let place = Place::new();
+    if !have("script") {
+        return;
+    }
+    let script = format!("echo {}; cat", place.work().display());
+    let mut command = place.run(&["--no-learn"], &["sh", "-c", &script]);
+    let mut running = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    wait_until("it is shown", || shown(&place).is_some());
+    let top = format!("stty rows 2 cols 7; timeout 1 {} top", support::binary().display());
+    let terminal = place.plain(&["script", "-qec", &top, "/dev/null"]);
+    let said = end(terminal, b"").out();
+    drop(running.stdin.take());
+    running.wait().unwrap();
+    let first = said.split("\x1b[H\x1b[2J").nth(1).unwrap();
+    let lines: Vec<_> = first.lines().collect();
+    assert!(lines.len() == 1 && (1..=7).contains(&lines[0].trim_end().len()), "{said:?}");
 }
