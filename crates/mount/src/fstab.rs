@@ -79,9 +79,20 @@ const SETTINGS: [&str; 12] = [
     "log",
 ];
 
+/// What mount(8) looks for: by the type that people give, and by the one that the system's list of mounts has.
+const NAMES: [&str; 2] = ["mount.foresee", "mount.fuse.foresee"];
+/// How we are called.
+pub const USAGE: &str = "usage: mount.foresee SOURCE DIR [-fnrsvw] [-t TYPE] [-o NAME[=VALUE],...]; \
+                         'foresee mount --help' tells of the options";
+
 /// Whether that is how we were called.
 pub fn is_helper(program: &OsStr) -> bool {
-    Path::new(program).file_name().is_some_and(|name| name == "mount.foresee")
+    Path::new(program).file_name().is_some_and(|name| NAMES.iter().any(|it| name == *it))
+}
+
+/// Whether somebody asks how we are called.
+pub fn asks_for_help(given: &[String]) -> bool {
+    given.iter().any(|word| word == "--help" || word == "-h")
 }
 
 /// What people would have said.
@@ -121,7 +132,7 @@ pub fn understood(given: &[String], is_root: bool) -> Result<Said, String> {
                         'r' => options.push("ro"),
                         // Who reads and writes, leaves mtab alone, or wants to be told more: so it is anyway.
                         'w' | 'n' | 'v' => {}
-                        _ => return Err(format!("mount.foresee: what is {word}?")),
+                        _ => return Err(format!("mount.foresee: what is {word}? {USAGE}")),
                     }
                 }
             }
@@ -192,6 +203,7 @@ mod tests {
 
     #[test]
     fn what_mount_says_is_what_people_would() {
+        assert!(is_helper(OsStr::new("/sbin/mount.fuse.foresee")));
         assert!(is_helper(OsStr::new("/sbin/mount.foresee")) && !is_helper(OsStr::new("foresee-mount")));
         let options = "rw,noauto,x-systemd.automount,_netdev,memory=2GiB,metadata-ttl=5";
         let words = "mount --detach --memory=2GiB --metadata-ttl=5 s3://b/p /mnt/b";
@@ -213,7 +225,9 @@ mod tests {
         let said = understood(&given.map(str::to_owned), true).unwrap();
         assert_eq!(said.words.join(" "), "mount --detach --memory=2GiB --read-only /a /b");
         assert!(said.is_fake);
-        for (given, part) in [("-z", "-z"), ("--x", "--x"), ("-o", "-o"), ("-N", "nsenter")] {
+        for (given, part) in
+            [("-z", "-z? usage: mount.foresee SOURCE DIR"), ("--x", "--x"), ("-o", "-o"), ("-N", "nsenter")]
+        {
             assert!(understood(&["/a", "/b", given].map(str::to_owned), true).err().unwrap().contains(part));
         }
     }

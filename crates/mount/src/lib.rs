@@ -18,6 +18,7 @@ mod tree;
 mod view;
 
 use std::env;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
@@ -55,7 +56,13 @@ pub fn main() -> ExitCode {
 fn helper() -> Result<Option<Cli>, String> {
     // SAFETY: takes no arguments and cannot fail.
     let is_root = unsafe { libc::geteuid() } == 0;
-    let said = fstab::understood(&env::args().skip(1).collect::<Vec<_>>(), is_root)?;
+    let given: Vec<_> = env::args().skip(1).collect();
+    if fstab::asks_for_help(&given) {
+        // Who closed the output does not want to know.
+        let _ = writeln!(io::stdout(), "{}", fstab::USAGE);
+        return Ok(None);
+    }
+    let said = fstab::understood(&given, is_root)?;
     // SAFETY: there is one thread.
     said.environment.iter().for_each(|(name, value)| unsafe { env::set_var(name, value) });
     let words = [String::from("foresee")].into_iter().chain(said.words);

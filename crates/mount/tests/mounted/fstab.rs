@@ -2,9 +2,11 @@
 //! which goes with all that is in it.
 
 use std::fs;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 use crate::place::{Place, can_mount, server};
-use crate::process::have;
+use crate::process::{end, have};
 
 /// mount(8) looks for helpers there alone.
 const SCRIPT: &str = "
@@ -59,4 +61,19 @@ fn mount_and_a_line_of_fstab_mount_it() {
     assert!(ended.err().contains("there is no option memroy=1G"), "{ended:?}");
     assert!(fs::read_to_string(place.path("log")).unwrap().contains("until foresee unmount"));
     assert_eq!(server.get("/b/new").unwrap()[..], *b"new\n");
+}
+
+#[test]
+fn who_calls_the_helper_by_hand_is_told_how() {
+    let called = |name: &str, words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_foresee-mount"));
+        command.arg0(name).args(words);
+        end(command, b"")
+    };
+    for name in ["mount.foresee", "/sbin/mount.fuse.foresee"] {
+        for word in ["--help", "-h"] {
+            assert!(called(name, &[word]).with(0).out().starts_with("usage: mount.foresee SOURCE DIR"));
+        }
+        assert!(called(name, &["-x"]).with(2).err().contains("what is -x? usage: mount.foresee SOURCE DIR"));
+    }
 }
