@@ -91,7 +91,7 @@ pub fn main(options: Options) -> Result<u8, String> {
             options.refuse_for_log()?;
             let policy = config.policy.as_str().to_owned();
             let witness = options.retrace(input, &policy)?;
-            tell(&witness, &format!("{policy}, {} pages at first", count(config.capacity)))
+            tell(&witness, &format!("{policy}, {} at first", many(config.capacity, "page")))
         }
         None => {
             let trace = options.source.load_from(input, options.device.is_some())?;
@@ -103,7 +103,7 @@ pub fn main(options: Options) -> Result<u8, String> {
             witness.name_sites(&trace.sites_named);
             let cache_blocks = options.cache.map_or_else(|| "10%".parse(), Ok)?.blocks(&trace);
             options.run(&trace, &policy, cache_blocks, &mut witness)?;
-            tell(&witness, &format!("{}, {} blocks", policy.as_str(), count(cache_blocks)))
+            tell(&witness, &format!("{}, {}", policy.as_str(), many(cache_blocks, "block")))
         }
     }
 }

@@ -11,7 +11,12 @@ pub fn count(number: u64) -> String {
 
 /// One write, or 2,000 writes: `number` of them.
 pub fn many(number: u64, what: &str) -> String {
-    format!("{} {what}{}", count(number), if number == 1 { "" } else { "s" })
+    let ending = match number {
+        1 => "",
+        _ if what.ends_with('s') => "es",
+        _ => "s",
+    };
+    format!("{} {what}{ending}", count(number))
 }
 
 /// Bytes in the largest binary unit that leaves a number of at least one.
@@ -45,6 +50,7 @@ mod tests {
         assert_eq!(count(999), "999");
         assert_eq!(count(1_234_567), "1,234,567");
         assert_eq!((many(1, "write"), many(2000, "write")), ("1 write".to_owned(), "2,000 writes".to_owned()));
+        assert_eq!((many(1, "miss"), many(0, "miss")), ("1 miss".to_owned(), "0 misses".to_owned()));
         assert_eq!(bytes(5 << 20), "5.0 MiB");
         assert_eq!(bytes(17), "17 B");
         assert_eq!(time(Duration::from_millis(1234)), "1.23 s");

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::notes::notes;
 use super::{Results, cells, heading};
 use crate::progress::Progress;
-use crate::text::count;
+use crate::text::{count, many};
 
 /// Runs each policy at each size.
 pub fn run(path: &Path, trace: &Trace, choices: &[Choice], sizes: &[u64], before: Option<&Trace>) -> Results {
@@ -95,7 +95,7 @@ fn table(trace: &Trace, outcomes: &[Outcome], sizes: &[u64]) -> String {
     }
     if let Some(misses) = trace.counted_distinct_blocks() {
         let (best, width_of) = (format!("{:.2}%", percent(misses)), columns[0].1);
-        let _ = writeln!(text, "{:<width$}{best:>width_of$}  {} misses", "unlimited", count(misses));
+        let _ = writeln!(text, "{:<width$}{best:>width_of$}  {}", "unlimited", many(misses, "miss"));
     }
     for outcome in policies {
         if let Some(reason) = outcome.untold {
