@@ -50,7 +50,7 @@ pub enum Error {
     /// The system has no memory or threads, or does not let a log be written.
     System(Arc<io::Error>),
     /// More versions of objects than can be told apart at a time, or in all where a log is kept:
-    /// 16,777,216.
+    /// 16,777,215.
     TooManyFiles,
     /// An object longer than 2^40 blocks.
     TooLarge {
@@ -138,7 +138,7 @@ impl fmt::Display for Error {
             Error::BlockBytes(bytes) => write!(f, "blocks of {bytes} bytes: a power of two from 4096 to 1048576"),
             Error::System(error) => error.fmt(f),
             Error::TooManyFiles => f.write_str(
-                "more versions of objects than one cache can tell apart (16,777,216): close some files, or keep no log",
+                "more versions of objects than one cache can tell apart (16,777,215): close some files, or keep no log",
             ),
             Error::TooLarge { name, size, block_bytes } => {
                 write!(f, "{name}: {size} bytes are more than 2^40 blocks of {block_bytes}, the most of one object")?;

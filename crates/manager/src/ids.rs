@@ -45,8 +45,9 @@ ids! {
 }
 
 impl FileId {
-    /// Files are numbered below 2^24, so that a block's whole identity packs into 64 bits.
-    pub const LIMIT: u32 = 1 << 24;
+    /// Files are numbered below 2^24 - 1, so that a block's whole identity packs into 64 bits, and one
+    /// value of these is left for none.
+    pub const LIMIT: u32 = (1 << 24) - 1;
 
     pub(crate) fn is_in_range(self) -> bool {
         self.0 < Self::LIMIT
@@ -61,6 +62,11 @@ pub struct Block {
     /// The block's place in the file, counted from 0. Below [`Block::INDEX_LIMIT`].
     pub index: u64,
 }
+
+/// The key of no block.
+pub(crate) const NO_KEY: u64 = u64::MAX;
+
+const _: () = assert!(((FileId::LIMIT as u64 - 1) << 40 | (Block::INDEX_LIMIT - 1)) < NO_KEY);
 
 impl Block {
     /// Block indices lie below 2^40 (4 PiB of 4 KiB blocks).

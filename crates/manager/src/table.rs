@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::event::Class;
-use crate::ids::{Block, FileId, Page};
+use crate::ids::{Block, FileId, NO_KEY, Page};
 use crate::index::Index;
 use crate::policy::list::{Chain, Links};
 
@@ -74,9 +74,6 @@ pub(crate) struct Frame {
     pub read: bool,
 }
 
-/// The key of a frame that holds no page: no block's.
-const FREE: u64 = u64::MAX;
-
 /// Multiplies and folds: block keys are dense small integers, and a table that a reference goes
 /// through every time cannot afford a keyed hash.
 #[derive(Default)]
@@ -107,7 +104,7 @@ pub(crate) fn hash(key: u64) -> u64 {
     hasher.finish()
 }
 
-/// A map for keys that are already well spread or cheap integers; its order is never iterated (I8).
+/// A map for keys that are already well spread or cheap integers; on its order nothing depends (I8).
 pub(crate) type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<KeyHasher>>;
 
 /// A file's pages.
@@ -250,8 +247,8 @@ impl Table {
 
     pub(crate) fn remove(&mut self, page: Page) -> Block {
         let frame = &mut self.frames[page as usize];
-        debug_assert!(frame.key != FREE && frame.sequence == NO_SEQUENCE);
-        let key = std::mem::replace(&mut frame.key, FREE);
+        debug_assert!(frame.key != NO_KEY && frame.sequence == NO_SEQUENCE);
+        let key = std::mem::replace(&mut frame.key, NO_KEY);
         self.counts[frame.state as usize] -= 1;
         self.index.remove(key, page);
         self.free.push(page);
@@ -284,7 +281,7 @@ impl Table {
 
     /// Every page in use, in the order of the frames.
     pub(crate) fn pages(&self) -> impl Iterator<Item = Page> + '_ {
-        self.frames.iter().enumerate().filter(|(_, frame)| frame.key != FREE).map(|(page, _)| page as Page)
+        self.frames.iter().enumerate().filter(|(_, frame)| frame.key != NO_KEY).map(|(page, _)| page as Page)
     }
 
     /// Checks I1 and the index against the frames; for tests and debug builds.

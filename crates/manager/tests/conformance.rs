@@ -292,6 +292,24 @@ fn views_of_old_bytes_do_not_count() {
 }
 
 /// Numbers no sane host sends neither panic, nor take for ever, nor fill the memory.
+/// The last block there may be is one as others are, here and remembered.
+#[test]
+fn the_last_block_is_no_other() {
+    let (reader, site) = (ReaderId(1), Site(0));
+    for policy in ["informed", "reuse:ghosts=0", "2q", "s3fifo"] {
+        let mut manager = Manager::new(&Config::new(2, policy.parse().unwrap()));
+        let mut out = Vec::new();
+        let last = (FileId(FileId::LIMIT - 1), Block::INDEX_LIMIT - 1);
+        let others = |from| (from..from + 20).map(|index| (FileId(0), index));
+        for (file, first) in [last].into_iter().chain(others(0)).chain([last]).chain(others(40)).chain([last]) {
+            let event = Event::Reference { reader, site, file, first, count: 1, demand: Demand::Observed };
+            manager.handle(Time(0), event, &mut out);
+        }
+        manager.check();
+        assert!(manager.is_present(Block { file: last.0, index: last.1 }), "{policy}");
+    }
+}
+
 #[test]
 fn hostile_numbers() {
     let (reader, source, site) = (ReaderId(u32::MAX), Source::Advice, Site(u64::MAX));

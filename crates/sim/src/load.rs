@@ -314,7 +314,7 @@ impl Loader {
 
     fn push(&mut self, request: &Request) -> Result<(), String> {
         if request.file >= FileId::LIMIT {
-            return Err(format!("file number {} is beyond 2^24; split the trace", request.file));
+            return Err(format!("file number {} is beyond {}; split the trace", request.file, FileId::LIMIT - 1));
         }
         if request.write && self.taking.reads_only {
             return Ok(());

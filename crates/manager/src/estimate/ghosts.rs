@@ -2,13 +2,13 @@
 //! notes of it, as its place in the recency queue, and nothing else of its page (000 section 5.2;
 //! the idea is Ebling's).
 //!
-//! A ghost costs 8 bytes and its tag, and 13 to 26 in the index, whose slots are at most 5/8 full: it is
-//! asked when something is missed, and not by each hit as that of the pages.
+//! A ghost costs 8 bytes and its tag's, in whole words, and 13 to 26 in the index, whose slots are at
+//! most 5/8 full: it is asked when something is missed, and not by each hit as that of the pages.
 
 use std::collections::VecDeque;
 
 use crate::estimate::recency::Tag;
-use crate::ids::Block;
+use crate::ids::{Block, NO_KEY};
 use crate::index::Index;
 
 /// Ghosts of a queue are numbered in turn. The index holds the number and the queue, with a bit to
@@ -27,18 +27,16 @@ struct Ghost<T> {
 
 impl<T> Ghost<T> {
     fn is_alive(&self) -> bool {
-        self.key != TAKEN
+        self.key != NO_KEY
     }
 }
 
-/// The key of a ghost that was taken: no block's.
-const TAKEN: u64 = u64::MAX;
 /// The part of itself by which a queue grows, and the least growth: one that doubles takes twice as
 /// much where there are just more than a power of two.
 const GROWTH_PART: usize = 8;
 const GROWTH_MIN: usize = 64;
 
-/// Ghosts in the order in which they became ghosts, and gaps where some were taken.
+/// Ghosts in the order in which they became ghosts, and gaps where some were taken: the first is none.
 struct Queue<T> {
     ghosts: VecDeque<Ghost<T>>,
     /// The number of the first one.
@@ -49,6 +47,19 @@ struct Queue<T> {
 impl<T> Queue<T> {
     fn number(&self, at: usize) -> u32 {
         self.base.wrapping_add(at as u32) % NUMBERS
+    }
+
+    fn pop(&mut self) -> Option<Ghost<T>> {
+        let first = self.ghosts.pop_front()?;
+        self.base = self.number(1);
+        Some(first)
+    }
+
+    /// Lets the first be none that was taken.
+    fn trim(&mut self) {
+        while self.ghosts.front().is_some_and(|ghost| !ghost.is_alive()) {
+            self.pop();
+        }
     }
 
     fn at(&self, number: u32) -> usize {
@@ -132,24 +143,22 @@ impl<T: Copy, const QUEUES: usize> Ghosts<T, QUEUES> {
         let packed = self.locate(block.key())?;
         let (queue, at) = self.unpack(packed);
         self.index.remove(block.key(), packed);
-        self.queues[queue].alive -= 1;
-        self.queues[queue].ghosts[at].key = TAKEN;
-        Some(self.queues[queue].ghosts[at].tag)
+        let from = &mut self.queues[queue];
+        let tag = from.ghosts[at].tag;
+        from.ghosts[at].key = NO_KEY;
+        from.alive -= 1;
+        from.trim();
+        Some(tag)
     }
 
     /// The oldest ghost of this queue goes. Returns its tag.
     pub fn expire_from(&mut self, queue: usize) -> Option<T> {
         let from = &mut self.queues[queue];
-        while let Some(ghost) = from.ghosts.pop_front() {
-            let number = from.base;
-            from.base = from.number(1);
-            if ghost.is_alive() {
-                from.alive -= 1;
-                self.index.remove(ghost.key, pack(queue, number));
-                return Some(ghost.tag);
-            }
-        }
-        None
+        let (number, ghost) = (from.base, from.pop()?);
+        from.alive -= 1;
+        from.trim();
+        self.index.remove(ghost.key, pack(queue, number));
+        Some(ghost.tag)
     }
 
     /// Closes the gaps that taken ghosts left.
@@ -172,7 +181,7 @@ impl<T: Copy> Ghosts<T> {
 
     /// The tag of the oldest ghost.
     pub fn oldest(&self) -> Option<T> {
-        self.queues[0].ghosts.iter().find(|ghost| ghost.is_alive()).map(|ghost| ghost.tag)
+        self.queues[0].ghosts.front().map(|ghost| ghost.tag)
     }
 
     /// The oldest ghost goes. Returns its tag.

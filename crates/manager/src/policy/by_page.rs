@@ -3,7 +3,7 @@
 
 use crate::ids::Page;
 
-/// The least growth, in pages.
+/// The least growth, of pages, or of words of pages' flags.
 const GROWTH_MIN: usize = 64;
 /// The part of itself by which a vector grows.
 const GROWTH_PART: usize = 8;
@@ -25,6 +25,11 @@ impl Flags {
     pub fn holds(&self, page: Page) -> bool {
         let (word, bit) = place(page);
         self.0.get(word as usize).is_some_and(|word| word & bit != 0)
+    }
+
+    /// Of how many pages it does.
+    pub fn count(&self) -> u64 {
+        self.0.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 
     /// It does from now on.

@@ -25,6 +25,12 @@ impl Held {
         self.owned.holds(page)
     }
 
+    /// For tests.
+    pub fn check(&self, context: &Context<'_>) {
+        assert_eq!(self.owned.count(), self.len, "I1: pages that another policy has");
+        self.policy.check(context);
+    }
+
     /// A page comes to it: of this reference, or ahead of one.
     pub fn arrived(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
         self.owned.set(page);

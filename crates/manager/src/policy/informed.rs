@@ -177,7 +177,8 @@ impl Policy for Informed {
     }
 
     fn check(&self, context: &Context<'_>) {
-        self.kept.held.policy.check(context);
+        self.kept.held.check(context);
+        self.told.check();
         self.runs.check();
     }
 }

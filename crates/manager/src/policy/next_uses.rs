@@ -61,6 +61,13 @@ impl NextUses {
         self.at.get(page as usize).is_some_and(|&at| at != Place::Gone)
     }
 
+    /// For tests.
+    pub fn check(&self) {
+        let held = self.at.iter().filter(|&&at| at != Place::Gone).count() as u64;
+        assert_eq!(held, self.len, "I1: pages by their next use");
+        assert!(self.found.is_none_or(|page| self.holds(page)), "I1: what was found is here");
+    }
+
     /// A page goes.
     pub fn left(&mut self, page: Page) {
         self.found = self.found.filter(|&found| found != page);

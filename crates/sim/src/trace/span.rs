@@ -85,7 +85,7 @@ impl Request {
             Span::Object { number, .. } => (number, 1),
             Span::Range { offset, length } => {
                 if self.file >= FileId::LIMIT {
-                    return Err(format!("file number {} is beyond 2^24; split the trace", self.file));
+                    return Err(format!("file number {} is beyond {}; split the trace", self.file, FileId::LIMIT - 1));
                 }
                 let (first, count) = blocks_of(offset, length, block_bytes)?;
                 (u64::from(self.file) * Block::INDEX_LIMIT + first, count)

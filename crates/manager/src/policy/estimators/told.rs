@@ -73,6 +73,11 @@ impl Told {
         uses_to_come(page, context).any(|next| is_held_for(next, page, context))
     }
 
+    /// For tests.
+    pub fn check(&self) {
+        self.pages.check();
+    }
+
     /// Whether it owns no page, and knows of none that it would own.
     pub fn is_idle(&self, context: &Context<'_>) -> bool {
         self.pages.is_empty() && !context.hints.any_disclosed()

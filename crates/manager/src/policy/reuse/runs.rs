@@ -8,7 +8,7 @@
 //! was seen, it is taken that they are read as before.
 
 use super::sources::Source;
-use crate::ids::Block;
+use crate::ids::{Block, NO_KEY};
 
 /// Runs followed at once. With more of them going on, they seem short.
 const HEADS: usize = 16;
@@ -41,8 +41,7 @@ pub struct Runs {
 
 impl Default for Runs {
     fn default() -> Self {
-        // No block's key.
-        Runs { last: [u64::MAX; HEADS], lengths: [Length::default(); HEADS], order: 0xfedc_ba98_7654_3210 }
+        Runs { last: [NO_KEY; HEADS], lengths: [Length::default(); HEADS], order: 0xfedc_ba98_7654_3210 }
     }
 }
 

@@ -432,6 +432,7 @@ impl Detector {
 
     /// What is noted of all agrees with what is noted of each.
     pub fn check(&self) {
+        self.onset.iter().for_each(Onset::check);
         if let Reach::Adapted(amp) = &self.rules.reach {
             amp.check();
         }

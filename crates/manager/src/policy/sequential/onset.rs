@@ -36,7 +36,7 @@ use crate::table::FastMap;
 
 /// Blocks behind a request that are looked at: as many as a new run has read ahead by default.
 const BLOCKS: u64 = 24;
-/// Samples at once, of requests and of what was given up: a block that is missed is looked for in all.
+/// Samples at once, of requests and of what was given up.
 const SAMPLES_MAX: usize = 64;
 /// What is read before such a part of the memory came anew is read soon: of what is read at random from
 /// twice as much as the memory holds, not a tenth is.
@@ -284,8 +284,11 @@ impl Onset {
         }
         let begins = self.begins.filter(|it| it.last.file == block.file);
         self.begins = begins.map(|it| Begin { last: block, ..it });
-        if let Some(open) = &mut self.open {
-            self.behind[open.place as usize].blocks -= if open.takes(block) { 1.0 } else { 0.0 };
+        if let Some(open) = &mut self.open
+            && open.takes(block)
+            && open.taken.is_soon(context)
+        {
+            self.behind[open.place as usize].blocks -= 1.0;
         }
         let behind = &mut self.behind;
         self.of_requests.take(block, context, |place| {
@@ -303,6 +306,15 @@ impl Onset {
         let begins = self.begins.take();
         self.close();
         begins
+    }
+
+    /// For tests.
+    pub fn check(&self) {
+        let mut cells = FastMap::default();
+        let of_samples = self.of_requests.samples.iter().flat_map(Samples::cells_of);
+        of_samples.for_each(|cell| *cells.entry(cell).or_default() += 1);
+        assert_eq!(self.of_requests.cells, cells, "I1: where samples lie");
+        assert!(self.of_requests.samples.len() <= SAMPLES_MAX && self.of_given_up.len() <= SAMPLES_MAX as u64);
     }
 
     /// What is read from now on is read by others.
