@@ -13,6 +13,13 @@ use crate::ids::{Block, DeviceId, FetchId, FileId, ReaderId, Site, Time, ViewId,
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Malformed(pub(crate) String);
 
+impl Malformed {
+    /// Quotes the beginning of a word, and says what is wrong with it.
+    pub(crate) fn quoting(word: &str, complaint: impl fmt::Display) -> Self {
+        Malformed(format!("'{}' {complaint}", beginning(word)))
+    }
+}
+
 impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -21,16 +28,26 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
+/// As much of what stands in a log as a message has room for: it may be no log, and one line.
+pub(crate) fn beginning(text: &str) -> String {
+    const LETTERS_MAX: usize = 40;
+    let mut letters = text.chars();
+    let quoted: String = letters.by_ref().take(LETTERS_MAX).collect();
+    let rest = if letters.next().is_some() { "..." } else { "" };
+    format!("{}{rest}", quoted.escape_debug())
+}
+
 pub(crate) fn field<T: FromStr>(word: Option<&str>, name: &str) -> Result<T, Malformed> {
     let word = word.ok_or_else(|| Malformed(format!("the field '{name}' is missing")))?;
     word.strip_prefix(name)
         .and_then(|rest| rest.strip_prefix('='))
         .and_then(|value| value.parse().ok())
-        .ok_or_else(|| Malformed(format!("'{word}' is not a value of the field '{name}'")))
+        .ok_or_else(|| Malformed::quoting(word, format_args!("is not a value of the field '{name}'")))
 }
 
 fn is_none_of(word: Option<&str>, name: &str, words: &[&str]) -> Malformed {
-    Malformed(format!("'{}' is no {} (one of: {})", word.unwrap_or(""), name.to_lowercase(), words.join(", ")))
+    let complaint = format!("is no {} (one of: {})", name.to_lowercase(), words.join(", "));
+    Malformed::quoting(word.unwrap_or(""), complaint)
 }
 
 /// Declares an enum together with its text form, so that the two cannot drift apart.
@@ -72,7 +89,7 @@ macro_rules! messages {
                 };
                 match words.next() {
                     None => Ok(message),
-                    Some(word) => Err(Malformed(format!("'{word}' is one word too many"))),
+                    Some(word) => Err(Malformed::quoting(word, "is one word too many")),
                 }
             }
         }
@@ -361,7 +378,10 @@ macro_rules! words {
             fn from_str(word: &str) -> Result<Self, Malformed> {
                 match word {
                     $($word => Ok(Self::$variant),)*
-                    _ => Err(Malformed(format!("'{word}' is none of: {}", [$($word),*].join(", ")))),
+                    _ => {
+                        let words = [$($word),*].join(", ");
+                        Err(Malformed::quoting(word, format_args!("is none of: {words}")))
+                    }
                 }
             }
         }
@@ -529,14 +549,14 @@ impl FromStr for Demand {
     type Err = Malformed;
     fn from_str(word: &str) -> Result<Self, Malformed> {
         let timed = |over: &str, waited| {
-            let over = over.parse().map_err(|_| Malformed(format!("'{over}' is no time")))?;
+            let over = over.parse().map_err(|_| Malformed::quoting(over, "is no time"))?;
             Ok(Demand::Timed { over: Time(over), waited })
         };
         match word.split_once('@') {
             None if word == "observed" => Ok(Demand::Observed),
             Some(("over", over)) => timed(over, false),
             Some(("waited", over)) => timed(over, true),
-            _ => word.parse().map(Demand::Served).map_err(|_| Malformed(format!("'{word}' is no waiter"))),
+            _ => word.parse().map(Demand::Served).map_err(|_| Malformed::quoting(word, "is no waiter")),
         }
     }
 }
@@ -577,7 +597,7 @@ impl FromStr for Want {
         match word {
             "name" => Ok(Want::Name),
             "all" => Ok(Want::All),
-            _ => range().ok_or_else(|| Malformed(format!("'{word}' is no part of a file (name, all, FIRST+COUNT)"))),
+            _ => range().ok_or_else(|| Malformed::quoting(word, "is no part of a file (name, all, FIRST+COUNT)")),
         }
     }
 }

@@ -23,7 +23,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::dispatch::DeviceLimits;
-use crate::event::{Action, Event, Malformed, field};
+use crate::event::{Action, Event, Malformed, beginning, field};
 use crate::hint::Trust;
 use crate::ids::{FileId, Time};
 use crate::layout::Stripe;
@@ -31,8 +31,8 @@ use crate::manager::Config;
 
 const TITLE: &str = "foresee-log";
 const VERSION: &str = "4";
-/// As many letters of a line are quoted where it is not as it should be.
-const QUOTED_LETTERS_MAX: usize = 40;
+/// What is wrong with a policy is said of no more letters: its message quotes as many.
+const POLICY_BYTES_MAX: usize = 400;
 
 /// The first line of a log: all a manager is made from.
 #[derive(Debug, Clone)]
@@ -64,8 +64,12 @@ impl FromStr for Header {
             return Err(Malformed(format!("a log of version '{}'; version {VERSION} can be read", beginning(version))));
         }
         let capacity = field(words.next(), "capacity")?;
-        let policy: String = field(words.next(), "policy")?;
-        let policy = policy.parse().map_err(Malformed)?;
+        let choice: String = field(words.next(), "policy")?;
+        let is_quotable = choice.len() <= POLICY_BYTES_MAX && !choice.contains(char::is_control);
+        let policy = choice.parse().map_err(|error| match is_quotable {
+            true => Malformed(error),
+            false => Malformed::quoting(&choice, "is no policy"),
+        })?;
         let device = DeviceLimits {
             outstanding_max: field(words.next(), "outstanding_max")?,
             cluster_blocks_max: field(words.next(), "cluster_blocks_max")?,
@@ -77,14 +81,6 @@ impl FromStr for Header {
         let trust = field(words.next(), "trust")?;
         Ok(Header(Config { device, stripe, trust, ..Config::new(capacity, policy) }))
     }
-}
-
-/// As much of what stands there as a message has room for: it may be no log, and one line.
-fn beginning(text: &str) -> String {
-    let mut letters = text.chars();
-    let quoted: String = letters.by_ref().take(QUOTED_LETTERS_MAX).collect();
-    let rest = if letters.next().is_some() { "..." } else { "" };
-    format!("{}{rest}", quoted.escape_debug())
 }
 
 impl fmt::Display for Trust {
@@ -105,7 +101,7 @@ impl FromStr for Trust {
             "full" => Ok(Trust::Full),
             _ => earned()
                 .map(|initial_blocks| Trust::Earned { initial_blocks })
-                .ok_or_else(|| Malformed(format!("'{word}' is no trust (full, earned:BLOCKS)"))),
+                .ok_or_else(|| Malformed::quoting(word, "is no trust (full, earned:BLOCKS)")),
         }
     }
 }
@@ -136,7 +132,7 @@ impl FromStr for LogLine {
             return line.parse().map(LogLine::Action);
         };
         let (now, event) = timed.split_once(' ').unwrap_or((timed, ""));
-        let now = now.parse().map_err(|_| Malformed(format!("'@{now}' is no time in nanoseconds")))?;
+        let now = now.parse().map_err(|_| Malformed::quoting(&format!("@{now}"), "is no time in nanoseconds"))?;
         event.parse().map(|event| LogLine::Event(now, event))
     }
 }
@@ -170,7 +166,7 @@ pub fn named_file(line: &str) -> Option<(FileId, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Order;
+    use crate::event::{Demand, Order, Source, Want};
 
     #[test]
     fn files_are_named_in_remarks() {
@@ -216,8 +212,43 @@ mod tests {
         }
         let error = "é".repeat(40).parse::<Header>().unwrap_err().to_string();
         assert!(error.ends_with("é'"), "{error}");
-        let error = format!("foresee-log {}", "9".repeat(65536)).parse::<Header>().unwrap_err().to_string();
-        assert!(error.len() < 200, "{error}");
+    }
+
+    #[test]
+    fn of_a_long_word_the_beginning_is_quoted() {
+        let long = "\u{1b}é".repeat(20_000);
+        let (before, _) = HEADER.split_once(" policy").unwrap();
+        let (within, _) = HEADER.split_once("earned").unwrap();
+        let headers = [
+            format!("foresee-log {long}"),
+            format!("foresee-log 4 {}", "x".repeat(60_000)),
+            format!("{before} policy={long}"),
+            format!("{within}{long}"),
+        ];
+        let lines = [
+            format!("@{long}"),
+            format!("@0 gone file={long}"),
+            format!("@0 file-missing file=1 {long}"),
+            format!("@0 hint reader=1 source={long}"),
+            format!("  pull reader=1 source={long}"),
+        ];
+        let errors = headers.map(|it| it.parse::<Header>().unwrap_err());
+        let errors = errors.into_iter().chain(lines.map(|it| it.parse::<LogLine>().unwrap_err()));
+        for error in errors.map(|it| it.to_string()) {
+            assert!(error.len() < 300 && error.contains("...'") && !error.contains('\u{1b}'), "{error}");
+        }
+        // Those that list all there are.
+        for line in [format!("@0 {long}"), format!("  {long}")] {
+            let error = line.parse::<LogLine>().unwrap_err().to_string();
+            assert!(error.len() < 1000 && error.contains("...'") && !error.contains('\u{1b}'), "{error}");
+        }
+        for error in [long.parse::<Source>().unwrap_err(), long.parse::<Want>().unwrap_err()] {
+            assert!(error.to_string().contains("...'"), "{error}");
+        }
+        for word in ["", "over@"] {
+            let error = format!("{word}{long}").parse::<Demand>().unwrap_err().to_string();
+            assert!(error.contains("...'"), "{error}");
+        }
     }
 
     #[test]

@@ -69,8 +69,8 @@ pub fn replay(path: &Path) -> Result<Replay, Error> {
                     twin.event(now, event, line);
                 }
             }
-            LogLine::Action(_) if twin.event.is_empty() => {
-                return Err(broken(at, format!("'{line}' is an action before the first event; the log is damaged")));
+            LogLine::Action(action) if twin.event.is_empty() => {
+                return Err(broken(at, format!("'{action}' is an action before the first event; the log is damaged")));
             }
             LogLine::Action(_) => twin.action(at, line),
         }
