@@ -208,3 +208,21 @@ fn what_has_rights_of_its_own_is_named_to_others_than_root() {
         named("./capable", 0o711);
     }
 }
+
+/// Where they are not given, the library is in it.
+#[test]
+fn what_lies_on_a_mount_that_gives_no_rights_has_none_of_its_own() {
+    const MOUNTS: &str =
+        "mount -t tmpfs -o nosuid none d && cp /bin/cat d && chmod 4755 d/cat && echo text > d/f && exec \"$@\"";
+    let Some(place) = place() else { return };
+    if !have("unshare") || end(place.plain(&["unshare", "--mount", "true"]), b"").how != "status 0" {
+        return;
+    }
+    let under = run(&place, &["--no-learn", "--report"], &["d/cat", "d/f"]);
+    let mut command = place.plain(&["unshare", "--mount", "sh", "-c", MOUNTS, "sh"]);
+    command.args(NOBODY).arg(under.get_program()).args(under.get_args());
+    let ended = end(command, b"").with(0);
+    assert_eq!(ended.out(), "text\n");
+    let report = ended.err();
+    assert!(!report.contains("with rights of its own") && report.contains("reads of 5 B"), "{report}");
+}

@@ -16,6 +16,11 @@ pub const RIGHTS_BYTES: usize = 24;
 /// dynamic linker loads nothing. To root's programs it gives none.
 pub fn gives_rights(attribute: &[u8]) -> bool {
     const EFFECTIVE: u32 = 1;
+    // Names the user namespace that it counts in: one that counts here is handed out as the version before.
+    const OF_ANOTHER_NAMESPACE: u8 = 3;
+    if attribute.get(3) == Some(&OF_ANOTHER_NAMESPACE) {
+        return false;
+    }
     let words = attribute.chunks_exact(4).filter_map(|it| it.first_chunk()).map(|it| u32::from_le_bytes(*it));
     words.enumerate().any(|(at, word)| match at {
         0 => word & EFFECTIVE != 0,
@@ -101,7 +106,7 @@ mod tests {
         for (attribute, is_given) in [
             (&[0x0200_0001, 4, 0, 0, 0][..], true),
             (&[0x0200_0000, 4, 0, 0, 0], true),
-            (&[0x0300_0000, 0, 0, 1, 0, 1000], true),
+            (&[0x0300_0001, 4, 0, 0, 0, 1000], false),
             (&[0x0200_0001, 0, 4, 0, 0], true),
             (&[0x0200_0000, 0, 4, 0, 4], false),
             (&[0x0100_0000, 4, 0], true),

@@ -1,9 +1,10 @@
 //! Whether the command itself can be watched. Of what it starts, the preload library says the same
 //! (`bindings/preload/src/exec.rs`).
 
-use std::ffi::{CString, OsStr};
+use std::ffi::{CStr, CString, OsStr};
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
+use std::mem;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -83,20 +84,30 @@ fn found(command: &OsStr) -> Option<PathBuf> {
 
 /// Whether it runs as somebody else than who starts it, or with rights that he has not.
 fn is_privileged(program: &Path, file: &Metadata) -> bool {
+    let Ok(name) = CString::new(program.as_os_str().as_bytes()) else { return false };
     // SAFETY: these take nothing and cannot fail.
     let (user, group, is_root) = unsafe { (libc::geteuid(), libc::getegid(), libc::getuid() == 0) };
-    file.mode() & libc::S_ISUID != 0 && file.uid() != user
+    let says_so = file.mode() & libc::S_ISUID != 0 && file.uid() != user
         || file.mode() & libc::S_ISGID != 0 && file.gid() != group
-        || !is_root && has_rights(program)
+        || !is_root && has_rights(&name);
+    says_so && !is_without_rights(&name)
 }
 
 /// Whether a file gives rights (`setcap`).
-fn has_rights(program: &Path) -> bool {
-    let Ok(name) = CString::new(program.as_os_str().as_bytes()) else { return false };
+fn has_rights(name: &CStr) -> bool {
     let mut rights = [0; RIGHTS_BYTES];
     // SAFETY: both names end with a zero, and as much is written as there is room for.
     let got = unsafe { libc::getxattr(name.as_ptr(), RIGHTS.as_ptr(), rights.as_mut_ptr().cast(), RIGHTS_BYTES) };
     usize::try_from(got).is_ok_and(|bytes| gives_rights(&rights[..bytes]))
+}
+
+/// Whether it lies on a mount that gives no file's program rights of its own (`nosuid`).
+fn is_without_rights(name: &CStr) -> bool {
+    // SAFETY: numbers all of them; the name ends with a zero, and the numbers are written.
+    unsafe {
+        let mut system: libc::statvfs = mem::zeroed();
+        libc::statvfs(name.as_ptr(), &mut system) == 0 && system.f_flag & libc::ST_NOSUID != 0
+    }
 }
 
 /// Why, in words.
