@@ -8,7 +8,7 @@ use foresee_manager::Want;
 use foresee_run::profile::{Profile, Store, Stored, export, import, together};
 use serde_json::json;
 
-use crate::say::print;
+use crate::say::{print, say};
 use crate::text::{bytes, count};
 
 /// What to do with the profiles.
@@ -88,8 +88,9 @@ pub fn main(action: Action) -> Result<u8, String> {
                 false => names.iter().map(|name| find(&stored, name)).collect::<Result<Vec<_>, _>>()?,
             };
             // One that cannot be removed keeps none of the others.
-            let removed: Vec<_> = doomed.into_iter().map(Stored::remove).collect();
-            removed.into_iter().collect::<Result<(), _>>()?;
+            let kept: Vec<_> = doomed.into_iter().filter_map(|it| it.remove().err()).collect();
+            kept.iter().for_each(say);
+            return Ok(if kept.is_empty() { 0 } else { 2 });
         }
     }
     Ok(0)

@@ -422,14 +422,19 @@ fn a_read_only_cache_and_a_full_one() {
 fn a_directory_in_a_profiles_place_is_forgotten_if_it_is_empty() {
     let place = place();
     let forget = |name: &str| end(place.foresee(&["profile", "forget", name]), b"");
-    for name in ["empty", "full", "other"] {
+    for name in ["empty", "full", "other", "fuller"] {
         fs::create_dir_all(place.profiles().join(format!("{name}.profile"))).unwrap();
     }
-    fs::write(place.profiles().join("full.profile/x"), "").unwrap();
+    for name in ["full", "fuller"] {
+        fs::write(place.profiles().join(format!("{name}.profile/x")), "").unwrap();
+    }
     forget("empty").with(0);
     let error = forget("--all").with(2).err();
-    assert!(error.contains("full.profile: is a directory with something in it"), "{error}");
-    assert!(place.profiles().join("full.profile/x").exists());
+    for name in ["full", "fuller"] {
+        let is_named = |line: &str| line.contains(&format!("/{name}.profile: is a directory with something in it"));
+        assert!(error.lines().any(|line| line.starts_with("foresee: ") && is_named(line)), "{error}");
+        assert!(place.profiles().join(format!("{name}.profile/x")).exists());
+    }
     assert!(!place.profiles().join("empty.profile").exists() && !place.profiles().join("other.profile").exists());
 }
 
