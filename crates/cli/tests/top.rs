@@ -2,6 +2,7 @@
 
 mod support;
 
+use std::fs::{self, File};
 use std::process::Stdio;
 
 use serde_json::Value;
@@ -54,20 +55,33 @@ fn names_are_shown_without_what_terminals_act_on() {
 /// Of a longer text the beginning would scroll out of sight.
 #[test]
 fn a_small_terminal_shows_the_beginning() {
-    let place = Place::new();
+    const CLEARED: &str = "\x1b[H\x1b[2J";
     if !have("script") {
         return;
     }
-    let script = format!("echo {}; cat", place.work().display());
-    let mut command = place.run(&["--no-learn"], &["sh", "-c", &script]);
-    let mut running = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-    wait_until("it is shown", || shown(&place).is_some());
-    let top = format!("stty rows 2 cols 7; timeout 1 {} top", support::binary().display());
-    let terminal = place.plain(&["script", "-qec", &top, "/dev/null"]);
-    let said = end(terminal, b"").out();
-    drop(running.stdin.take());
-    running.wait().unwrap();
-    let first = said.split("\x1b[H\x1b[2J").nth(1).unwrap();
-    let lines: Vec<_> = first.lines().collect();
-    assert!(lines.len() == 1 && (1..=7).contains(&lines[0].trim_end().len()), "{said:?}");
+    let places = [Place::new(), Place::new()];
+    let mut running = places.each_ref().map(|place| {
+        let script = format!("echo {}; cat", place.work().display());
+        let mut command = place.run(&["--no-learn"], &["sh", "-c", &script]);
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap()
+    });
+    wait_until("both are shown", || places.iter().all(|place| shown(place).is_some()));
+    let [place, _] = &places;
+    let top = format!("stty rows 3 cols 20; exec {} top --every 0.1", support::binary().display());
+    let said = place.aside("said");
+    let mut terminal = place.plain(&["script", "-qec", &top, "/dev/null"]);
+    let mut terminal = terminal.stdin(Stdio::null()).stdout(File::create(&said).unwrap()).spawn().unwrap();
+    let looks = || fs::read_to_string(&said).unwrap();
+    wait_until("a look is over", || looks().matches(CLEARED).count() > 1);
+    terminal.kill().unwrap();
+    terminal.wait().unwrap();
+    for one in &mut running {
+        drop(one.stdin.take());
+        one.wait().unwrap();
+    }
+    let looks = looks();
+    // The first run's beginning, and how many are not shown: others may be under way.
+    let lines: Vec<_> = looks.split(CLEARED).nth(1).unwrap().lines().collect();
+    assert!(lines.len() == 2 && lines[0].contains("  ") && lines[0].len() == 20, "{looks:?}");
+    assert!(lines[1].ends_with("not shown"), "{looks:?}");
 }

@@ -31,13 +31,17 @@ pub fn write(runs: &[String], size: Size, out: &mut dyn Write) -> io::Result<()>
     // The cursor stands in the last one.
     let rows = size.rows.saturating_sub(1);
     let rows = if hidden(rows) == 0 { rows } else { rows.saturating_sub(1) };
-    for (_, line) in lines.iter().take(rows) {
-        writeln!(out, "{}", cut(line, size.columns))?;
+    let note = match hidden(rows) {
+        0 => None,
+        hidden => Some(format!("{} not shown", many(hidden as u64, "run"))),
+    };
+    let texts = lines.iter().take(rows).map(|(_, line)| *line).chain(note.as_deref());
+    for (row, text) in texts.enumerate() {
+        // Where it is the only row, another line would push it out of sight.
+        let end = if row + 1 < size.rows { "\n" } else { "" };
+        write!(out, "{}{end}", cut(text, size.columns))?;
     }
-    match hidden(rows) {
-        0 => Ok(()),
-        hidden => writeln!(out, "{}", cut(&format!("{} not shown", many(hidden as u64, "run")), size.columns)),
-    }
+    Ok(())
 }
 
 /// The beginning of a line that these columns have room for. Of other scripts than those that are old to
@@ -72,6 +76,8 @@ mod tests {
         assert_eq!(shown(&runs, 9, 80), "1 cat\n  reads\n\n2 sed\n  reads\n\n3 awk\n  reads\n");
         assert_eq!(shown(&runs, 7, 80), "1 cat\n  reads\n\n2 sed\n  reads\n1 run not shown\n");
         assert_eq!(shown(&runs, 3, 5), "1 cat\n2 run\n");
+        assert_eq!(shown(&runs, 2, 80), "3 runs not shown\n");
+        assert_eq!(shown(&runs, 1, 80), "3 runs not shown");
         for rows in 0..3 {
             assert!(shown(&runs, rows, 80).lines().count() < rows.max(2));
         }
