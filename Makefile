@@ -217,12 +217,12 @@ install: build
 	install -D -m 644 target/release/libforesee.a $(DESTDIR)$(PREFIX)/lib/libforesee.a
 	for file in bindings/python/foresee/*.py; do install -D -m 644 $$file $(DESTDIR)$(PYTHON_DIR)/foresee/$${file##*/} || exit; done
 
-# Beside the command, which looks for it there; and where mount(8) looks for who mounts file systems of this type: nowhere under PREFIX.
+# Beside the command, which looks for it there; and where mount(8) looks for who mounts file systems of these types: nowhere under PREFIX.
 SBIN ?= /sbin
 install-mount: mount
 	install -D target/release/foresee-mount $(DESTDIR)$(PREFIX)/bin/foresee-mount
 	mkdir -p $(DESTDIR)$(SBIN)
-	ln -sf $(PREFIX)/bin/foresee-mount $(DESTDIR)$(SBIN)/mount.foresee
+	for name in mount.foresee mount.fuse.foresee; do ln -sf $(PREFIX)/bin/foresee-mount $(DESTDIR)$(SBIN)/$$name || exit; done
 
 # Man pages and completions of the shells.
 pages: mount

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs foresee from the directory that this file lies in: ./install.sh [PREFIX]. PREFIX is /usr/local for root, ~/.local for others.
-# As root it also makes /sbin/mount.foresee, for mount(8) and /etc/fstab. ./install.sh --remove [PREFIX] removes it all again.
+# As root it also makes /sbin/mount.foresee and mount.fuse.foresee, for mount(8) and /etc/fstab. ./install.sh --remove [PREFIX] removes
+# it all again.
 set -eu
 # Programs of every user load the library.
 umask 022
@@ -31,8 +32,8 @@ for part in bin include lib share; do
 done
 # Directories that were not there before; they go with the rest if nobody else has put anything there.
 made=$prefix/share/doc/foresee/directories
-# Where mount(8) looks for who mounts file systems of this type.
-helper=/sbin/mount.foresee
+# Where mount(8) looks for who mounts file systems of this type, also by its name in the list of mounts.
+helpers='/sbin/mount.foresee /sbin/mount.fuse.foresee'
 
 if [ $action = remove ]; then
     directories=$(sort -r "$made" 2>/dev/null || true)
@@ -41,7 +42,9 @@ if [ $action = remove ]; then
     # Those of foresee's name are its own, whoever made them.
     own=$(find bin include lib share -type d -name 'foresee*' | sort -r | while read -r it; do echo "$prefix/$it"; done)
     for directory in $own $directories; do rmdir "$directory" 2>/dev/null || true; done
-    if [ "$(readlink $helper)" = "$prefix/bin/foresee-mount" ] && [ "$(id -u)" = 0 ]; then rm -f $helper; fi
+    for helper in $helpers; do
+        if [ "$(readlink $helper)" = "$prefix/bin/foresee-mount" ] && [ "$(id -u)" = 0 ]; then rm -f $helper; fi
+    done
     exit
 fi
 
@@ -56,13 +59,15 @@ find bin include lib share -type f | while read -r file; do
 done
 if [ -n "$directories" ]; then echo "$directories" >>"$made"; fi
 if [ "$(id -u)" = 0 ]; then
-    if [ -e $helper ] && [ "$(readlink $helper)" != "$prefix/bin/foresee-mount" ]; then
-        echo "install.sh: $helper is left as it is: $(readlink -f $helper)" >&2
-    elif [ -n "$(find "$prefix/bin" "$prefix/bin/foresee-mount" -prune ! -user 0)" ]; then
-        echo "install.sh: $helper is not made: root would run what others can change in $prefix/bin" >&2
-    else
-        ln -sf "$prefix/bin/foresee-mount" $helper
-    fi
+    for helper in $helpers; do
+        if [ -e $helper ] && [ "$(readlink $helper)" != "$prefix/bin/foresee-mount" ]; then
+            echo "install.sh: $helper is left as it is: $(readlink -f $helper)" >&2
+        elif [ -n "$(find "$prefix/bin" "$prefix/bin/foresee-mount" -prune ! -user 0)" ]; then
+            echo "install.sh: $helper is not made: root would run what others can change in $prefix/bin" >&2
+        else
+            ln -sf "$prefix/bin/foresee-mount" $helper
+        fi
+    done
 fi
 
 complaint=$(LD_PRELOAD=$prefix/lib/foresee/libforesee_preload.so true 2>&1) || true
