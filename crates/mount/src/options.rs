@@ -95,7 +95,8 @@ pub struct Mount {
     /// Go to the background once it is mounted; 'foresee unmount DIR' ends it
     #[arg(long, conflicts_with = "command")]
     pub detach: bool,
-    /// The command to run meanwhile, and its arguments
+    /// The command to run meanwhile, and its arguments; the status is its own, or 125 where foresee failed and
+    /// it was not run
     #[arg(last = true, value_name = "CMD")]
     pub command: Vec<OsString>,
 }

@@ -109,6 +109,8 @@ fn where_no_command_was_run_the_status_is_not_like_a_commands() {
         end(place.mount(&words), b"").with(2);
     }
     end(place.mount(&["--log", "none/log", "from", "at", "--", "true"]), b"").with(125);
+    // Words that are not understood are no failure of a mount's.
+    end(place.mount(&["--none", "from", "at", "--", "true"]), b"").with(2);
 }
 
 #[test]
