@@ -76,7 +76,7 @@ fn what_is_no_log_is_refused_with_the_line() {
     for (text, found) in [
         ("", "bad.log: is empty"),
         ("hello\n", "bad.log, line 1: a log begins with"),
-        (&log.replacen("\n@", "\n  lookup file=1\n@", 1), "bad.log, line 2: '  lookup file=1' is an action before"),
+        (&log.replacen("\n@", "\n  lookup file=1\n@", 1), "bad.log, line 2: 'lookup file=1' is an action before"),
         (&log.replacen("\n@", "\n@x", 1), "bad.log, line 2: "),
         (&log.replacen("\n@", "\nwhat\n@", 1), "bad.log, line 2: 'what' is no action"),
     ] {
