@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use crate::estimate::recency::Tag;
 use crate::ids::{Block, NO_KEY};
 use crate::index::Index;
+use crate::policy::by_page::growth;
 
 /// Ghosts of a queue are numbered in turn. The index holds the number and the queue, with a bit to
 /// spare.
@@ -30,11 +31,6 @@ impl<T> Ghost<T> {
         self.key != NO_KEY
     }
 }
-
-/// The part of itself by which a queue grows, and the least growth: one that doubles takes twice as
-/// much where there are just more than a power of two.
-const GROWTH_PART: usize = 8;
-const GROWTH_MIN: usize = 64;
 
 /// Ghosts in the order in which they became ghosts, and gaps where some were taken: the first is none.
 struct Queue<T> {
@@ -132,7 +128,7 @@ impl<T: Copy, const QUEUES: usize> Ghosts<T, QUEUES> {
         let to = &mut self.queues[queue];
         self.index.insert(block.key(), pack(queue, to.number(to.ghosts.len())));
         if to.ghosts.len() == to.ghosts.capacity() {
-            to.ghosts.reserve_exact((to.ghosts.len() / GROWTH_PART).max(GROWTH_MIN));
+            to.ghosts.reserve_exact(growth(to.ghosts.len()));
         }
         to.ghosts.push_back(Ghost { key: block.key(), tag });
         to.alive += 1;

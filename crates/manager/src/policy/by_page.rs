@@ -8,6 +8,11 @@ const GROWTH_MIN: usize = 64;
 /// The part of itself by which a vector grows.
 const GROWTH_PART: usize = 8;
 
+/// For how many more there is to be room where there are so many.
+pub fn growth(len: usize) -> usize {
+    (len / GROWTH_PART).max(GROWTH_MIN)
+}
+
 /// Makes room for what is noted of a page; `none` of those before it of which nothing was yet.
 #[inline]
 pub fn reach<T: Clone>(notes: &mut Vec<T>, page: Page, none: T) {
@@ -54,8 +59,7 @@ fn place(page: Page) -> (u32, u64) {
 #[cold]
 fn extend<T: Clone>(notes: &mut Vec<T>, len: usize, none: T) {
     if len > notes.capacity() {
-        let more = (notes.len() / GROWTH_PART).max(GROWTH_MIN);
-        notes.reserve_exact((len - notes.len()).max(more));
+        notes.reserve_exact((len - notes.len()).max(growth(notes.len())));
     }
     notes.resize(len, none);
 }

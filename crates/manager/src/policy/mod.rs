@@ -7,7 +7,7 @@
 
 use crate::ids::Page;
 
-mod by_page;
+pub(crate) mod by_page;
 mod context;
 mod estimators;
 mod facets;
