@@ -7,6 +7,7 @@
 //! passed over for longer than one batch. One-way because the start of a cyclic reader's next pass
 //! would otherwise be served backwards, on the way down.
 
+mod caution;
 mod depth;
 mod flight;
 mod governor;
@@ -25,7 +26,7 @@ use crate::event::{Action, Class, Order, Source};
 use crate::ids::{Block, DeviceId, FetchId, FileId, Time};
 use crate::layout::{Home, Stripe};
 use crate::table::FastMap;
-use depth::Depth;
+use caution::{CAUTIOUS_CLUSTER_BLOCKS, CAUTIOUS_OUTSTANDING_MAX, CAUTIOUS_PASSED_OVER_MAX, Caution};
 pub(crate) use flight::Flight;
 pub(crate) use governor::Referenced;
 use governor::{Governor, Requests};
@@ -39,8 +40,8 @@ use sweep::Sweep;
 /// What one device is given.
 #[derive(Debug, Clone, Copy)]
 pub struct DeviceLimits {
-    /// Requests at the device beyond which nothing is fetched ahead. Demand ignores it but counts
-    /// (000 section 4.8).
+    /// Requests at the device beyond which nothing is fetched ahead, however many it serves side by
+    /// side; until that has shown, 128. Demand ignores it but counts (000 section 4.8).
     pub outstanding_max: u32,
     /// Blocks one fetch ahead may span.
     pub cluster_blocks_max: u64,
@@ -56,13 +57,13 @@ pub struct DeviceLimits {
 }
 
 impl Default for DeviceLimits {
-    /// 128 is what Linux block devices take at once (`nr_requests`); 1 MiB amortises a request on
-    /// every device we met; 16,384 blocks of 4 KiB are one sweep of half a second on a disk of
+    /// 512 requests are as many blocks of 4 KiB as a link of 20 ms and 100 MB/s holds; 1 MiB
+    /// amortises a request on every device we met; 16,384 blocks of 4 KiB are one sweep of half a second on a disk of
     /// 150 MB/s: with 2,048, a database read in random order took 12.1 s on such a disk, with
     /// 16,384 it took 3.4 s. Nothing is known here of the readers' own system.
     fn default() -> Self {
         DeviceLimits {
-            outstanding_max: 128,
+            outstanding_max: 512,
             cluster_blocks_max: 256,
             sort_blocks: 16_384,
             queued_blocks_max: 32_768,
@@ -71,6 +72,9 @@ impl Default for DeviceLimits {
     }
 }
 
+/// Requests at once to a device of which it is not known how many it serves side by side: what Linux
+/// block devices take (`nr_requests`).
+const UNSHOWN_OUTSTANDING_MAX: u32 = 128;
 /// Requests for the rest of a run that wait or are out at a device of which it is not known whether
 /// it is quick.
 const UNDECIDED_REQUESTS: u64 = 2;
@@ -82,49 +86,9 @@ const UNDECIDED_AT_ONCE: u64 = 16;
 const CACHED_NS: u64 = 30_000;
 const CACHED_NS_PER_BLOCK: u64 = 600;
 
-/// What a device gets on which reading ahead may cost more than it gains: requests that are not
-/// merged beyond what one round trip brings, in the order of disclosure, and no more at once than a
-/// program with some threads would send.
-const CAUTIOUS_CLUSTER_BLOCKS: u64 = 32;
-const CAUTIOUS_OUTSTANDING_MAX: u32 = 64;
-/// Blocks of files that have as many requests as they may, passed over to find another file's:
-/// sixteen small files' worth.
-const CAUTIOUS_PASSED_OVER_MAX: usize = 1024;
-
 /// A shorter request may have been on its way for its reader already: so much, twice its usual 128
 /// KiB, the kernel reads ahead.
 const OWN_BLOCKS: u64 = 64;
-
-/// A device on which reading ahead may cost more than it gains.
-#[derive(Debug, Clone, Default)]
-struct Caution {
-    /// Blocks of the longest file that is fetched ahead though its reader said nothing of it.
-    file_blocks_max: u64,
-    /// Requests at once to one file, and what each file has.
-    depth: Depth,
-    outstanding: FastMap<u32, u32>,
-}
-
-impl Caution {
-    fn is_full(&self, file: FileId) -> bool {
-        self.outstanding.get(&file.0).is_some_and(|&requests| requests >= self.depth.requests())
-    }
-
-    fn sent(&mut self, file: FileId) {
-        *self.outstanding.entry(file.0).or_default() += 1;
-    }
-
-    fn finished(&mut self, now: Time, file: FileId, blocks: u64) {
-        let is_full = self.is_full(file);
-        self.depth.finished(now, blocks, is_full);
-        if let Some(requests) = self.outstanding.get_mut(&file.0) {
-            *requests -= 1;
-            if *requests == 0 {
-                self.outstanding.remove(&file.0);
-            }
-        }
-    }
-}
 
 /// Runs that nobody disclosed, on one device.
 #[derive(Debug, Clone)]
@@ -135,6 +99,8 @@ struct Runs {
 
 struct Device {
     limits: DeviceLimits,
+    /// Requests at once, however it serves them.
+    unshown_max: u32,
     outstanding: u32,
     /// Of these, requests for runs that nobody disclosed.
     out_for_runs: u32,
@@ -182,9 +148,16 @@ impl Device {
         self.waiting.iter().map(BTreeSet::len).sum::<usize>() as u64
     }
 
+    /// Requests that may be out at once: as many as any device takes, and more where they were
+    /// seen to be served side by side.
+    fn outstanding_max(&self) -> u32 {
+        let shown = self.pipe_of(&self.pipe.requests).map_or(0, |pipe| (PIPES * pipe) as u32);
+        self.unshown_max.max(shown).min(self.limits.outstanding_max)
+    }
+
     /// Requests that may still go out.
     fn free(&self) -> u64 {
-        u64::from(self.limits.outstanding_max.saturating_sub(self.outstanding))
+        u64::from(self.outstanding_max().saturating_sub(self.outstanding))
     }
 
     /// Whether so much is fetched ahead from it that one more block would only wait.
@@ -225,11 +198,14 @@ impl Device {
 
     /// Whether it serves requests one by one, as an arm does, if that has shown: by what they take, or
     /// by what each of several costs. Under constant load all take as long, those too that would be
-    /// quick; and what lies near is quick on an arm, too.
+    /// quick; and what lies near is quick on an arm, too. Where what lies apart is as quick, it is
+    /// their bytes that long requests wait for, on a link that is full.
     fn is_one_by_one(&self) -> Option<bool> {
         let slow = self.alone.filter(|alone| self.positioning.ns(*alone) >= ARM_NS_MIN);
         let by_cost = slow.and_then(|alone| self.positioning.is_one_by_one(alone));
-        [by_cost, self.sweep.is_one_by_one()].into_iter().flatten().reduce(|one, other| one || other)
+        let is_link = by_cost == Some(false) && slow.is_some_and(|alone| self.positioning.is_near_everywhere(alone));
+        let by_time = self.sweep.is_one_by_one().filter(|_| !is_link);
+        [by_cost, by_time].into_iter().flatten().reduce(|one, other| one || other)
     }
 
     fn has_arm(&self) -> bool {
@@ -302,6 +278,7 @@ impl Dispatch {
             let limits = self.limits;
             self.devices.push(Device {
                 limits,
+                unshown_max: UNSHOWN_OUTSTANDING_MAX,
                 outstanding: 0,
                 out_for_runs: 0,
                 alone: None,
@@ -362,8 +339,8 @@ impl Dispatch {
     /// with it, to its disks in the mean; or would be sorted among those that wait for an arm.
     pub fn takes_request(&self, id: DeviceId) -> bool {
         let not_met = usize::from(self.stripe.disks.max(1)) - self.disks(id).count();
-        let met: u64 = self.disks(id).map(|it| u64::from(it.limits.outstanding_max)).sum();
-        let limit = met + not_met as u64 * u64::from(self.limits.outstanding_max);
+        let met: u64 = self.disks(id).map(|it| u64::from(it.outstanding_max())).sum();
+        let limit = met + not_met as u64 * u64::from(self.limits.outstanding_max.min(UNSHOWN_OUTSTANDING_MAX));
         let sorts = self.disks(id).all(|it| it.has_arm());
         self.load_of(id) < if sorts { limit.max(self.limits.sort_blocks) } else { limit }
     }
@@ -443,6 +420,7 @@ impl Dispatch {
     pub fn limit(&mut self, id: DeviceId, requests: u32, blocks: u64, shaped: bool) {
         let device = self.device(id);
         (device.limits.outstanding_max, device.limits.cluster_blocks_max) = (requests, blocks);
+        device.unshown_max = requests;
         device.is_shaped = shaped;
     }
 
@@ -536,7 +514,7 @@ impl Dispatch {
         let device = self.device(id);
         // What waits here for an arm is sorted and goes together; what waits there does not.
         let is_arm_busy = device.has_arm() && device.is_busy_with(&device.pipe.requests);
-        if device.outstanding >= device.limits.outstanding_max || is_arm_busy {
+        if device.outstanding >= device.outstanding_max() || is_arm_busy {
             return None;
         }
         let Some((rank, mut turn)) = device.next_turn() else {
@@ -669,10 +647,11 @@ impl Dispatch {
         }
         let took = now.0.saturating_sub(flight.since.0);
         let cached = took < CACHED_NS + CACHED_NS_PER_BLOCK * flight.count;
+        let outstanding_max = device.outstanding_max();
         if !cached {
             device.quick.finished(took, flight.count, flight.beside == 0);
             if flight.class != Class::Demand && !flight.is_of_run() {
-                device.sweep.finished(now, took, flight.beside, device.limits.outstanding_max);
+                device.sweep.finished(now, took, flight.beside, outstanding_max);
             }
         }
         if flight.beside == 0 && !cached {
@@ -682,13 +661,14 @@ impl Dispatch {
         if !cached {
             let (requests, blocks) = device.pipe.delivered_since(flight.sent);
             device.positioning.finished_beside(took, requests, blocks);
+            device.positioning.ended(now, flight.since, flight.place + flight.first.index, flight.count);
             device.pipe.blocks.best().into_iter().for_each(|best| device.positioning.delivered(best, flight.count));
         }
         if let Some(runs) = device.runs.as_mut().filter(|_| flight.is_of_run()) {
             runs.governor.finished();
             if !cached && flight.count >= OWN_BLOCKS {
                 runs.overlap.took(took);
-                runs.overlap.finished(now, took, flight.beside > 0, device.limits.outstanding_max);
+                runs.overlap.finished(now, took, flight.beside > 0, outstanding_max);
             }
         }
         self.in_flight = self.in_flight.saturating_sub(flight.brings());
@@ -707,93 +687,4 @@ impl Dispatch {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::VecDeque;
-
-    use super::*;
-
-    const LATENCY: u64 = 5_000_000;
-
-    /// These blocks of a file wait, and are sent as far as they may be; returns their requests.
-    fn sent(dispatch: &mut Dispatch, now: Time, source: Source, blocks: impl IntoIterator<Item = u64>) -> Vec<FetchId> {
-        for index in blocks {
-            dispatch.enqueue(Home::default(), Block { file: FileId(0), index }, source);
-        }
-        let mut out = Vec::new();
-        for disk in dispatch.devices().collect::<Vec<_>>() {
-            while let Some(flight) = dispatch.next_run(now, disk, 0) {
-                dispatch.send(now, flight, &mut out);
-            }
-        }
-        let fetch = |action| match action {
-            Action::Order(Order::Fetch { fetch, .. }) => Some(fetch),
-            _ => None,
-        };
-        out.into_iter().filter_map(fetch).collect()
-    }
-
-    /// Two disks that serve one request at a time: while one of them has nothing to do, more is
-    /// fetched.
-    #[test]
-    fn an_arrays_pipe_is_full_when_each_of_its_disks_is() {
-        let mut dispatch = Dispatch::new(DeviceLimits::default(), Stripe { disks: 2, unit_blocks: 1 });
-        for disk in [0, 1] {
-            let first = sent(&mut dispatch, Time(disk * LATENCY), Source::Library, [disk]);
-            dispatch.finished(Time((disk + 1) * LATENCY), first[0]);
-        }
-        assert!(!dispatch.is_pipe_full(DeviceId(0)), "nothing is on its way");
-        sent(&mut dispatch, Time(2 * LATENCY), Source::Library, (0..8).step_by(2));
-        assert!(!dispatch.is_pipe_full(DeviceId(0)), "one disk has nothing to do");
-        sent(&mut dispatch, Time(2 * LATENCY), Source::Library, (1..8).step_by(2));
-        assert!(dispatch.is_pipe_full(DeviceId(0)));
-    }
-
-    /// A link of one request that takes its time for four blocks, so that twice its pipe is ten.
-    #[test]
-    fn what_runs_want_waits_here_where_it_would_only_wait_on_the_link() {
-        let on_link = |source| {
-            let mut dispatch = Dispatch::new(DeviceLimits::default(), Stripe::default());
-            dispatch.limit(DeviceId(0), 64, 4, true);
-            let alone = sent(&mut dispatch, Time(0), source, 0..4);
-            dispatch.finished(Time(LATENCY), alone[0]);
-            sent(&mut dispatch, Time(LATENCY), source, 4..104).len()
-        };
-        assert_eq!(on_link(Source::Readahead), 3);
-        assert_eq!(on_link(Source::Library), 25);
-    }
-
-    /// Three are out at all times, so that each takes as long as three: what is quick does not show.
-    #[test]
-    fn an_arm_under_constant_load_is_known_for_one() {
-        let mut dispatch = Dispatch::new(DeviceLimits::default(), Stripe::default());
-        let alone = sent(&mut dispatch, Time(0), Source::Library, [0]);
-        dispatch.finished(Time(LATENCY), alone[0]);
-        let mut out = VecDeque::from(sent(&mut dispatch, Time(LATENCY), Source::Library, [1000, 2000, 3000]));
-        for turn in 2..100 {
-            let now = Time(turn * LATENCY);
-            dispatch.finished(now, out.pop_front().unwrap());
-            out.extend(sent(&mut dispatch, now, Source::Library, [1000 * (turn + 2)]));
-        }
-        assert!(dispatch.any_one_by_one());
-        assert!(dispatch.is_pipe_full(DeviceId(0)));
-    }
-
-    /// Of a device that has served 17 requests one by one, or all but the first side by side.
-    #[test]
-    fn an_arm_is_sent_what_keeps_it_busy() {
-        let sent_to = |one_by_one: bool| {
-            let mut dispatch = Dispatch::new(DeviceLimits::default(), Stripe::default());
-            let mut now = Time(0);
-            for requests in [1, 16] {
-                let out = sent(&mut dispatch, now, Source::Library, (0..requests).map(|at| 1000 * at));
-                for (at, fetch) in out.into_iter().enumerate() {
-                    now = Time(now.0 + if one_by_one || at == 0 { LATENCY } else { 0 });
-                    dispatch.finished(now, fetch);
-                }
-            }
-            sent(&mut dispatch, now, Source::Library, (0..100).map(|at| 1000 * at)).len()
-        };
-        assert_eq!(sent_to(true), 4, "twice one that it serves and one that waits");
-        assert_eq!(sent_to(false), 100);
-    }
-}
+mod tests;

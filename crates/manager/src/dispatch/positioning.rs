@@ -10,6 +10,9 @@
 //! P = T - (n - 1) b:     what a lone request waits; the first block is a part of it
 //! p = t - (m - 1) b:     what each of several costs
 //! one by one: p > P / 2
+//! apart:      t', m': of the requests that were at the device when the one before them ended, and begin far from its end: what passed
+//!             until they ended, and their blocks: means
+//! near everywhere: t' - (m' - 1) b <= P / 8
 //! ```
 //!
 //! Of those that are served side by side each costs a third of what one waits, at most. One by one
@@ -18,11 +21,16 @@
 //! thousand blocks takes long on any device. Times alone say little where a device always has all
 //! that it can do: each request then takes as long as all before it.
 //!
+//! The requests of an arm may lie so near to one another that each costs little, and those of a link
+//! may be so long that each waits for the bytes of all before it. What lies apart tells them from one
+//! another: to an arm it costs the way, to a link its bytes.
+//!
 //! Worked example: an arm of 4.5 ms that brings 12.2 blocks a millisecond, and 32 requests of a block
 //! that are always out. Each takes 147 ms and ends 4.6 ms after the one before. The first request
 //! was alone and brought 256 blocks in 25.5 ms: 4.6 of them without the bytes of the other 255.
 
 use super::line::Line;
+use crate::ids::Time;
 
 /// The latest request beside others weighs a 32nd; of lone ones, which are fewer, an eighth.
 const BESIDE_WEIGHT: f64 = 1.0 / 32.0;
@@ -32,6 +40,12 @@ const ENDED_MIN: u64 = 3;
 const REQUESTS_MIN: u32 = 8;
 /// Served one by one, each costs so much, at least, of what one waits.
 const PART: f64 = 0.5;
+/// What begins so many blocks from the end of the request before lies apart: more than a drive has in
+/// its buffer when it reads on.
+const APART_BLOCKS: u64 = 64;
+/// On an arm it costs more of what a lone request waits. A quarter takes arms on which all lies near
+/// for links.
+const NEAR_PART: f64 = 1.0 / 8.0;
 /// What so long requests deliver says what bytes take. Shorter ones may be slow by their number.
 const LONG_BLOCKS: u64 = 32;
 const LONG_WEIGHT: f64 = 1.0 / 256.0;
@@ -44,6 +58,11 @@ pub(crate) struct Positioning {
     requests: u32,
     /// Blocks in a nanosecond.
     fastest: f64,
+    /// The last that ended: when, and the place behind it.
+    last: Option<(Time, u64)>,
+    apart: Option<Line>,
+    /// Those apart.
+    jumps: u32,
 }
 
 impl Positioning {
@@ -53,6 +72,17 @@ impl Positioning {
             Line::add(&mut self.beside, took_ns / ended, blocks / ended, BESIDE_WEIGHT);
             self.requests = self.requests.saturating_add(1);
         }
+    }
+
+    /// A request for so many blocks at this place ended now, sent then.
+    pub fn ended(&mut self, now: Time, sent: Time, place: u64, blocks: u64) {
+        let before = self.last.replace((now, place + blocks));
+        let Some((last, _)) = before.filter(|&(last, end)| sent < last && place.abs_diff(end) > APART_BLOCKS) else {
+            return;
+        };
+        self.jumps = self.jumps.saturating_add(1);
+        let weight = BESIDE_WEIGHT.max(1.0 / f64::from(self.jumps));
+        Line::add(&mut self.apart, now.0.saturating_sub(last.0), blocks, weight);
     }
 
     /// By a request for so many blocks, the device is seen to deliver so many in a nanosecond at
@@ -101,6 +131,12 @@ impl Positioning {
         let beside = self.beside.filter(|_| self.requests >= REQUESTS_MIN)?;
         Some(self.without_bytes(beside, alone) > PART * self.ns(alone))
     }
+
+    /// Whether what lies apart was seen to cost hardly more than its bytes.
+    pub fn is_near_everywhere(&self, alone: Line) -> bool {
+        let apart = self.apart.filter(|_| self.jumps >= REQUESTS_MIN);
+        apart.is_some_and(|apart| self.without_bytes(apart, alone) <= NEAR_PART * self.ns(alone))
+    }
 }
 
 #[cfg(test)]
@@ -130,6 +166,7 @@ mod tests {
                 let (since, end, blocks, before) = at_device.pop_front().unwrap();
                 (now, ended, blocks_ended) = (end, ended + 1, blocks_ended + blocks);
                 positioning.finished_beside(end - since, ended - before.0, blocks_ended - before.1);
+                positioning.ended(Time(end), Time(since), 1_000_000 * (ended % 2), blocks);
             }
             let begun = free.pop_front().unwrap().max(now);
             link = (begun + LATENCY).max(link) + (blocks - 1) * BLOCK_NS;
@@ -148,6 +185,7 @@ mod tests {
             let (arm, lone) = after(alone, lengths, out, 1);
             assert_eq!(arm.is_one_by_one(lone), Some(true), "{alone} {lengths:?} {out}: {arm:?}");
             assert!((arm.ns(lone) / LATENCY as f64 - 1.0).abs() < 0.1, "{alone} {lengths:?} {out}: {arm:?}");
+            assert!(!arm.is_near_everywhere(lone), "{alone} {lengths:?} {out}: {arm:?}");
         }
     }
 
@@ -156,7 +194,18 @@ mod tests {
         for (alone, lengths, out) in CASES {
             let (link, lone) = after(alone, lengths, out, 64);
             assert_eq!(link.is_one_by_one(lone), Some(false), "{alone} {lengths:?} {out}: {link:?}");
+            assert!(link.is_near_everywhere(lone), "{alone} {lengths:?} {out}: {link:?}");
         }
+    }
+
+    /// Of an arm that reads on and on nothing lies apart, quick as each request is.
+    #[test]
+    fn what_follows_the_request_before_says_nothing_of_what_lies_apart() {
+        let mut arm = Positioning::default();
+        (1..100).for_each(|at| arm.ended(Time(LATENCY + at * BLOCK_NS), Time(0), at, 1));
+        let mut lone = None;
+        Line::add(&mut lone, LATENCY, 1, 1.0);
+        assert!(!arm.is_near_everywhere(lone.unwrap()), "{arm:?}");
     }
 
     #[test]
