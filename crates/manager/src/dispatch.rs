@@ -246,6 +246,12 @@ fn rank_of(source: Source) -> usize {
     }
 }
 
+/// None of nothing.
+fn mean(of: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, number) = of.fold((0.0, 0_u32), |(sum, number), it| (sum + it, number + 1));
+    (number > 0).then(|| sum / f64::from(number))
+}
+
 /// All devices' queues and what is at them.
 pub(crate) struct Dispatch {
     limits: DeviceLimits,
@@ -316,6 +322,17 @@ impl Dispatch {
     /// What a lone request to a device takes, in nanoseconds, as measured of late.
     pub fn access_ns(&self, id: DeviceId) -> Option<f64> {
         Some(self.devices.get(usize::from(id.0))?.alone?.ns)
+    }
+
+    /// The mean of that over all devices of which it was measured.
+    pub fn mean_access_ns(&self) -> Option<f64> {
+        mean(self.devices.iter().filter_map(|it| Some(it.alone?.ns)))
+    }
+
+    /// What a block takes on a device that has all it can do: the mean over all of which that was
+    /// measured.
+    pub fn mean_block_ns(&self) -> Option<f64> {
+        mean(self.devices.iter().filter_map(|it| Some(1.0 / it.pipe.blocks.best()?)))
     }
 
     /// Whether this block may wait for its disk: the one so many blocks into a run.
