@@ -2,6 +2,7 @@
 //! whose tests share the processors.
 
 mod arms;
+mod at_once;
 mod bound;
 mod conformance;
 mod devices;

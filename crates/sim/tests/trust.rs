@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use foresee_sim::timed::Disclosure;
 use proptest::prelude::*;
 
-use super::schedules::{Case, State};
+use super::schedules::{Case, State, Storage};
 
 /// One decides what is fetched, and knows what was recorded; the other what is read, and may part from that so
 /// often. The first wins who keeps both bounds whatever the other does.
@@ -75,9 +75,9 @@ impl Game {
     fn latest_next(&mut self, case: &Case, now: &State) -> i64 {
         // A reader that waits is served first: what is fetched in between gains nothing by coming sooner.
         let waited_for = case.reads.get(now.read);
-        let is_first = |block| now.fetching.is_some() || waited_for.is_none_or(|it| *it == block);
-        let mut ways = now.ways(0..self.blocks, case);
-        ways.retain(|way| way.fetching.map_or(waited_for.is_none(), |(block, _)| is_first(block)));
+        let is_first = |block| !now.fetching.is_empty() || waited_for.is_none_or(|it| *it == block);
+        let mut ways = now.clone().ways(|state| state.begins_any(0..self.blocks, case));
+        ways.retain(|way| way.fetching.first().map_or(waited_for.is_none(), |&(block, _)| is_first(block)));
         // The next read shows when it begins, and not before.
         let next = if waited_for.is_none() { self.next(&case.reads) } else { vec![case.reads.clone()] };
         let worst = |way: State, game: &mut Self| next.iter().map(|reads| game.latest(reads, &way)).min().unwrap();
@@ -110,6 +110,7 @@ fn case() -> impl Strategy<Value = Case> {
         reads,
         pages,
         fetch,
+        storage: Storage::DISK,
     })
 }
 
@@ -133,7 +134,7 @@ proptest! {
 /// fetch of what is wrong is under way when the reader wants another.
 #[test]
 fn no_policy_gains_all_and_loses_nothing() {
-    let case = Case { reads: vec![0, 1], pages: 2, fetch: 2 };
+    let case = Case { reads: vec![0, 1], pages: 2, fetch: 2, storage: Storage::DISK };
     let gains_all = case.told() * 105 / 100;
     assert_eq!((gains_all, case.lru()), (5, 6));
     assert!(!Game::new(&case, 1, gains_all, 116).is_won());
@@ -145,7 +146,7 @@ fn no_policy_gains_all_and_loses_nothing() {
 /// again does not go for what is read once, and last, each time that it was read.
 #[test]
 fn no_page_goes_for_what_is_used_later() {
-    let read = Case { reads: vec![1, 1, 1, 1, 1, 2], pages: 2, fetch: 4 };
+    let read = Case { reads: vec![1, 1, 1, 1, 1, 2], pages: 2, fetch: 4, storage: Storage::DISK };
     let units = read.units_told("informed", Disclosure::recorded(0, 64), &[0, 1, 1, 1, 1, 2]);
     assert!(units <= read.lru() + 2 * read.fetch, "{units} of {}", read.lru());
 }
@@ -178,8 +179,14 @@ fn what_any_policy_can_promise() {
     let most = |of: &[f64]| of.iter().copied().fold(0.0, f64::max);
     for (wrong_max, in_the_table) in [(1, 648), (2, 347)] {
         let settings = [2, 3].into_iter().flat_map(|pages| (1..5).map(move |fetch| (pages, fetch)));
-        let of_reads =
-            |reads: Vec<u64>| settings.clone().map(move |(pages, fetch)| Case { reads: reads.clone(), pages, fetch });
+        let of_reads = |reads: Vec<u64>| {
+            settings.clone().map(move |(pages, fetch)| Case {
+                reads: reads.clone(),
+                pages,
+                fetch,
+                storage: Storage::DISK,
+            })
+        };
         // Of the others there is nothing to gain.
         let cases: Vec<Case> =
             recordings(6, 3).into_iter().flat_map(of_reads).filter(|it| it.told() < it.lru()).collect();
