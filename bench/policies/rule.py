@@ -14,8 +14,8 @@ full or not.
 One reader; each block is a request of its own, on its way over one link in the order asked for. Of a device with so many servers as many
 requests are on their way as it has, and one more; neighbours asked for at one moment are one request. All blocks of a request must have
 come before the reader thinks on; each may be given up as soon as it is handed over, as in the simulator. What the model leaves out: blocks
-of a request come one by one, not with its last; what is measured, and so known late or not exactly; the policy's own limits (128 requests
-under way, pages kept for what nobody told); writes; several readers; and disks, of which no L and B are true.
+of a request come one by one, not with its last; what is measured, and so known late or not exactly; the policy's own limits (128 to 512
+requests under way, pages kept for what nobody told); writes; several readers; and disks, of which no L and B are true.
 
     python3 bench/policies/rule.py
 

@@ -40,8 +40,9 @@ use sweep::Sweep;
 /// What one device is given.
 #[derive(Debug, Clone, Copy)]
 pub struct DeviceLimits {
-    /// Requests at the device beyond which nothing is fetched ahead, however many it serves side by
-    /// side; until that has shown, 128. Demand ignores it but counts (000 section 4.8).
+    /// Requests at the device beyond which nothing is fetched ahead. Demand ignores it but counts
+    /// (000 section 4.8). If these are as many as any device takes, 128, and it is seen to serve them
+    /// side by side, they grow up to 512; a host that gives fewer means it.
     pub outstanding_max: u32,
     /// Blocks one fetch ahead may span.
     pub cluster_blocks_max: u64,
@@ -57,13 +58,13 @@ pub struct DeviceLimits {
 }
 
 impl Default for DeviceLimits {
-    /// 512 requests are as many blocks of 4 KiB as a link of 20 ms and 100 MB/s holds; 1 MiB
-    /// amortises a request on every device we met; 16,384 blocks of 4 KiB are one sweep of half a second on a disk of
+    /// 128 is what Linux block devices take at once (`nr_requests`); 1 MiB amortises a request on
+    /// every device we met; 16,384 blocks of 4 KiB are one sweep of half a second on a disk of
     /// 150 MB/s: with 2,048, a database read in random order took 12.1 s on such a disk, with
     /// 16,384 it took 3.4 s. Nothing is known here of the readers' own system.
     fn default() -> Self {
         DeviceLimits {
-            outstanding_max: 512,
+            outstanding_max: USUAL_OUTSTANDING_MAX,
             cluster_blocks_max: 256,
             sort_blocks: 16_384,
             queued_blocks_max: 32_768,
@@ -72,9 +73,15 @@ impl Default for DeviceLimits {
     }
 }
 
-/// Requests at once to a device of which it is not known how many it serves side by side: what Linux
-/// block devices take (`nr_requests`).
-const UNSHOWN_OUTSTANDING_MAX: u32 = 128;
+/// Requests at once that any device takes.
+const USUAL_OUTSTANDING_MAX: u32 = 128;
+/// Requests at once to a device that serves as many side by side: with a block each, half of what
+/// twice fills a link of 20 ms and 100 MB/s.
+const GROWN_OUTSTANDING_MAX: u32 = 512;
+/// Served side by side, the last of as many as may be out takes less than so many times what one takes
+/// alone. If it takes more than so many, it waited for others.
+const SIDE_BY_SIDE_TIMES: f64 = 1.5;
+const WAITED_TIMES: f64 = 2.0;
 /// Requests for the rest of a run that wait or are out at a device of which it is not known whether
 /// it is quick.
 const UNDECIDED_REQUESTS: u64 = 2;
@@ -99,8 +106,10 @@ struct Runs {
 
 struct Device {
     limits: DeviceLimits,
-    /// Requests at once, however it serves them.
-    unshown_max: u32,
+    /// Requests that may be out at once: those limits, or more, as far as it serves them side by side.
+    outstanding_max: u32,
+    /// Whether the host limited this device by itself.
+    is_limited: bool,
     outstanding: u32,
     /// Of these, requests for runs that nobody disclosed.
     out_for_runs: u32,
@@ -148,16 +157,24 @@ impl Device {
         self.waiting.iter().map(BTreeSet::len).sum::<usize>() as u64
     }
 
-    /// Requests that may be out at once: as many as any device takes, and more where they were
-    /// seen to be served side by side.
-    fn outstanding_max(&self) -> u32 {
-        let shown = self.pipe_of(&self.pipe.requests).map_or(0, |pipe| (PIPES * pipe) as u32);
-        self.unshown_max.max(shown).min(self.limits.outstanding_max)
+    /// A request took so long that was sent beside so many others. If those were as many as may be,
+    /// it tells whether more would be served side by side.
+    fn tells_how_many(&mut self, took_ns: u64, beside: u32) {
+        let may_grow = !self.is_limited && self.limits.outstanding_max >= USUAL_OUTSTANDING_MAX;
+        if let Some(alone) = self.alone.filter(|_| may_grow && beside + 1 >= self.outstanding_max) {
+            let times = took_ns as f64 / self.positioning.lone_ns(alone);
+            if times < SIDE_BY_SIDE_TIMES {
+                let grown = self.outstanding_max.saturating_mul(2).min(GROWN_OUTSTANDING_MAX);
+                self.outstanding_max = self.limits.outstanding_max.max(grown);
+            } else if times > WAITED_TIMES {
+                self.outstanding_max = self.limits.outstanding_max;
+            }
+        }
     }
 
     /// Requests that may still go out.
     fn free(&self) -> u64 {
-        u64::from(self.outstanding_max().saturating_sub(self.outstanding))
+        u64::from(self.outstanding_max.saturating_sub(self.outstanding))
     }
 
     /// Whether so much is fetched ahead from it that one more block would only wait.
@@ -203,7 +220,7 @@ impl Device {
     fn is_one_by_one(&self) -> Option<bool> {
         let slow = self.alone.filter(|alone| self.positioning.ns(*alone) >= ARM_NS_MIN);
         let by_cost = slow.and_then(|alone| self.positioning.is_one_by_one(alone));
-        let is_link = by_cost == Some(false) && slow.is_some_and(|alone| self.positioning.is_near_everywhere(alone));
+        let is_link = by_cost == Some(false) && self.positioning.is_near_everywhere();
         let by_time = self.sweep.is_one_by_one().filter(|_| !is_link);
         [by_cost, by_time].into_iter().flatten().reduce(|one, other| one || other)
     }
@@ -246,12 +263,6 @@ fn rank_of(source: Source) -> usize {
     }
 }
 
-/// None of nothing.
-fn mean(of: impl Iterator<Item = f64>) -> Option<f64> {
-    let (sum, number) = of.fold((0.0, 0_u32), |(sum, number), it| (sum + it, number + 1));
-    (number > 0).then(|| sum / f64::from(number))
-}
-
 /// All devices' queues and what is at them.
 pub(crate) struct Dispatch {
     limits: DeviceLimits,
@@ -284,7 +295,8 @@ impl Dispatch {
             let limits = self.limits;
             self.devices.push(Device {
                 limits,
-                unshown_max: UNSHOWN_OUTSTANDING_MAX,
+                outstanding_max: limits.outstanding_max,
+                is_limited: false,
                 outstanding: 0,
                 out_for_runs: 0,
                 alone: None,
@@ -324,15 +336,16 @@ impl Dispatch {
         Some(self.devices.get(usize::from(id.0))?.alone?.ns)
     }
 
-    /// The mean of that over all devices of which it was measured.
-    pub fn mean_access_ns(&self) -> Option<f64> {
-        mean(self.devices.iter().filter_map(|it| Some(it.alone?.ns)))
+    /// What a lone request to the quickest device takes of those of which it was measured.
+    pub fn least_access_ns(&self) -> Option<f64> {
+        self.devices.iter().filter_map(|it| Some(it.alone?.ns)).reduce(f64::min)
     }
 
-    /// What a block takes on a device that has all it can do: the mean over all of which that was
-    /// measured.
-    pub fn mean_block_ns(&self) -> Option<f64> {
-        mean(self.devices.iter().filter_map(|it| Some(1.0 / it.pipe.blocks.best()?)))
+    /// What a block takes on the quickest device that has all it can do, or on an array of as many
+    /// such disks as there are in one.
+    pub fn least_block_ns(&self) -> Option<f64> {
+        let best = self.devices.iter().filter_map(|it| it.pipe.blocks.best()).reduce(f64::max)?;
+        Some(1.0 / best / f64::from(self.stripe.disks.max(1)))
     }
 
     /// Whether this block may wait for its disk: the one so many blocks into a run.
@@ -356,8 +369,8 @@ impl Dispatch {
     /// with it, to its disks in the mean; or would be sorted among those that wait for an arm.
     pub fn takes_request(&self, id: DeviceId) -> bool {
         let not_met = usize::from(self.stripe.disks.max(1)) - self.disks(id).count();
-        let met: u64 = self.disks(id).map(|it| u64::from(it.outstanding_max())).sum();
-        let limit = met + not_met as u64 * u64::from(self.limits.outstanding_max.min(UNSHOWN_OUTSTANDING_MAX));
+        let met: u64 = self.disks(id).map(|it| u64::from(it.outstanding_max)).sum();
+        let limit = met + not_met as u64 * u64::from(self.limits.outstanding_max);
         let sorts = self.disks(id).all(|it| it.has_arm());
         self.load_of(id) < if sorts { limit.max(self.limits.sort_blocks) } else { limit }
     }
@@ -429,6 +442,7 @@ impl Dispatch {
         device.caution.get_or_insert_default().file_blocks_max = file_blocks_max;
         device.limits.sort_blocks = 1;
         device.limits.outstanding_max = device.limits.outstanding_max.min(CAUTIOUS_OUTSTANDING_MAX);
+        device.outstanding_max = device.limits.outstanding_max;
         device.limits.cluster_blocks_max = device.limits.cluster_blocks_max.min(CAUTIOUS_CLUSTER_BLOCKS);
     }
 
@@ -437,7 +451,7 @@ impl Dispatch {
     pub fn limit(&mut self, id: DeviceId, requests: u32, blocks: u64, shaped: bool) {
         let device = self.device(id);
         (device.limits.outstanding_max, device.limits.cluster_blocks_max) = (requests, blocks);
-        device.unshown_max = requests;
+        (device.outstanding_max, device.is_limited) = (requests, true);
         device.is_shaped = shaped;
     }
 
@@ -531,7 +545,7 @@ impl Dispatch {
         let device = self.device(id);
         // What waits here for an arm is sorted and goes together; what waits there does not.
         let is_arm_busy = device.has_arm() && device.is_busy_with(&device.pipe.requests);
-        if device.outstanding >= device.outstanding_max() || is_arm_busy {
+        if device.outstanding >= device.outstanding_max || is_arm_busy {
             return None;
         }
         let Some((rank, mut turn)) = device.next_turn() else {
@@ -655,6 +669,7 @@ impl Dispatch {
     /// A fetch came to its end.
     pub fn finished(&mut self, now: Time, fetch: FetchId) -> Option<Flight> {
         let flight = self.flights.remove(&fetch.0)?;
+        let place = self.stripe.on_disk(flight.place + flight.first.index);
         let device = self.device(flight.device);
         debug_assert!(device.outstanding > 0, "a fetch ends twice");
         device.outstanding = device.outstanding.saturating_sub(1);
@@ -664,7 +679,7 @@ impl Dispatch {
         }
         let took = now.0.saturating_sub(flight.since.0);
         let cached = took < CACHED_NS + CACHED_NS_PER_BLOCK * flight.count;
-        let outstanding_max = device.outstanding_max();
+        let outstanding_max = device.outstanding_max;
         if !cached {
             device.quick.finished(took, flight.count, flight.beside == 0);
             if flight.class != Class::Demand && !flight.is_of_run() {
@@ -678,7 +693,10 @@ impl Dispatch {
         if !cached {
             let (requests, blocks) = device.pipe.delivered_since(flight.sent);
             device.positioning.finished_beside(took, requests, blocks);
-            device.positioning.ended(now, flight.since, flight.place + flight.first.index, flight.count);
+            device.tells_how_many(took, flight.beside);
+            if let Some(alone) = device.alone {
+                device.positioning.ended((flight.since, now), place, flight.count, alone);
+            }
             device.pipe.blocks.best().into_iter().for_each(|best| device.positioning.delivered(best, flight.count));
         }
         if let Some(runs) = device.runs.as_mut().filter(|_| flight.is_of_run()) {

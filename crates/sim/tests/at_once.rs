@@ -133,7 +133,8 @@ proptest! {
     }
 
     /// The same of who has learned what a fetch takes and how fast its reader is, which `informed`
-    /// goes by from then on. Measured: at most 1.75 times as long.
+    /// goes by from then on. Measured: at most 1.75 times as long, and of 3,000 cases of each kind
+    /// none longer than told nothing.
     #[test]
     fn who_is_told_and_knows_its_devices_is_within_twice_the_best(case in case(any_storage(), 4)) {
         let (least, ours) = (case.least(), case.units_after_others("informed", Some(Disclosure::TOLD)));

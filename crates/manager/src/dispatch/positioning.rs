@@ -10,9 +10,9 @@
 //! P = T - (n - 1) b:     what a lone request waits; the first block is a part of it
 //! p = t - (m - 1) b:     what each of several costs
 //! one by one: p > P / 2
-//! apart:      t', m': of the requests that were at the device when the one before them ended, and begin far from its end: what passed
-//!             until they ended, and their blocks: means
-//! near everywhere: t' - (m' - 1) b <= P / 8
+//! apart:      requests that were at the device when the one before them ended, and begin far from its end
+//! dear:       of those, the ones that took more than P / 8 from then on beside their bytes
+//! near everywhere: fewer than a quarter of those apart are dear
 //! ```
 //!
 //! Of those that are served side by side each costs a third of what one waits, at most. One by one
@@ -40,12 +40,14 @@ const ENDED_MIN: u64 = 3;
 const REQUESTS_MIN: u32 = 8;
 /// Served one by one, each costs so much, at least, of what one waits.
 const PART: f64 = 0.5;
-/// What begins so many blocks from the end of the request before lies apart: more than a drive has in
-/// its buffer when it reads on.
-const APART_BLOCKS: u64 = 64;
-/// On an arm it costs more of what a lone request waits. A quarter takes arms on which all lies near
-/// for links.
-const NEAR_PART: f64 = 1.0 / 8.0;
+/// What begins so many blocks from the end of the request before lies apart: farther than a request is
+/// long. Nearer things a drive may have in its buffer.
+const APART_BLOCKS: u64 = 256;
+/// The way of an arm takes longer than this part of what a lone request waits.
+const DEAR_PART: f64 = 1.0 / 8.0;
+/// If fewer of the requests apart are dear than this part, there is no arm. A link is late now and
+/// then; and of an arm's some are near by chance (with half, four disks took 1.006 of the time).
+const DEAR_SHARE: f64 = 0.25;
 /// What so long requests deliver says what bytes take. Shorter ones may be slow by their number.
 const LONG_BLOCKS: u64 = 32;
 const LONG_WEIGHT: f64 = 1.0 / 256.0;
@@ -60,9 +62,9 @@ pub(crate) struct Positioning {
     fastest: f64,
     /// The last that ended: when, and the place behind it.
     last: Option<(Time, u64)>,
-    apart: Option<Line>,
-    /// Those apart.
-    jumps: u32,
+    /// Requests apart, and the part of them that is dear: a mean.
+    apart: u32,
+    dear: f64,
 }
 
 impl Positioning {
@@ -74,15 +76,15 @@ impl Positioning {
         }
     }
 
-    /// A request for so many blocks at this place ended now, sent then.
-    pub fn ended(&mut self, now: Time, sent: Time, place: u64, blocks: u64) {
-        let before = self.last.replace((now, place + blocks));
-        let Some((last, _)) = before.filter(|&(last, end)| sent < last && place.abs_diff(end) > APART_BLOCKS) else {
-            return;
-        };
-        self.jumps = self.jumps.saturating_add(1);
-        let weight = BESIDE_WEIGHT.max(1.0 / f64::from(self.jumps));
-        Line::add(&mut self.apart, now.0.saturating_sub(last.0), blocks, weight);
+    /// A request for so many blocks at this place of the device, sent and ended then.
+    pub fn ended(&mut self, (sent, now): (Time, Time), place: u64, blocks: u64, alone: Line) {
+        let before = self.last.replace((now, place.saturating_add(blocks)));
+        if let Some((last, _)) = before.filter(|&(last, end)| sent < last && place.abs_diff(end) > APART_BLOCKS) {
+            let bytes_ns = (blocks as f64 - 1.0) * self.block_ns(alone);
+            let is_dear = now.0.saturating_sub(last.0) as f64 - bytes_ns > DEAR_PART * self.ns(alone);
+            self.apart = self.apart.saturating_add(1);
+            self.dear += (f64::from(u8::from(is_dear)) - self.dear) * BESIDE_WEIGHT.max(1.0 / f64::from(self.apart));
+        }
     }
 
     /// By a request for so many blocks, the device is seen to deliver so many in a nanosecond at
@@ -133,9 +135,8 @@ impl Positioning {
     }
 
     /// Whether what lies apart was seen to cost hardly more than its bytes.
-    pub fn is_near_everywhere(&self, alone: Line) -> bool {
-        let apart = self.apart.filter(|_| self.jumps >= REQUESTS_MIN);
-        apart.is_some_and(|apart| self.without_bytes(apart, alone) <= NEAR_PART * self.ns(alone))
+    pub fn is_near_everywhere(&self) -> bool {
+        self.apart >= REQUESTS_MIN && self.dear < DEAR_SHARE
     }
 }
 
@@ -166,7 +167,7 @@ mod tests {
                 let (since, end, blocks, before) = at_device.pop_front().unwrap();
                 (now, ended, blocks_ended) = (end, ended + 1, blocks_ended + blocks);
                 positioning.finished_beside(end - since, ended - before.0, blocks_ended - before.1);
-                positioning.ended(Time(end), Time(since), 1_000_000 * (ended % 2), blocks);
+                positioning.ended((Time(since), Time(end)), 1_000_000 * (ended % 2), blocks, lone.unwrap());
             }
             let begun = free.pop_front().unwrap().max(now);
             link = (begun + LATENCY).max(link) + (blocks - 1) * BLOCK_NS;
@@ -185,7 +186,7 @@ mod tests {
             let (arm, lone) = after(alone, lengths, out, 1);
             assert_eq!(arm.is_one_by_one(lone), Some(true), "{alone} {lengths:?} {out}: {arm:?}");
             assert!((arm.ns(lone) / LATENCY as f64 - 1.0).abs() < 0.1, "{alone} {lengths:?} {out}: {arm:?}");
-            assert!(!arm.is_near_everywhere(lone), "{alone} {lengths:?} {out}: {arm:?}");
+            assert!(!arm.is_near_everywhere(), "{alone} {lengths:?} {out}: {arm:?}");
         }
     }
 
@@ -194,7 +195,7 @@ mod tests {
         for (alone, lengths, out) in CASES {
             let (link, lone) = after(alone, lengths, out, 64);
             assert_eq!(link.is_one_by_one(lone), Some(false), "{alone} {lengths:?} {out}: {link:?}");
-            assert!(link.is_near_everywhere(lone), "{alone} {lengths:?} {out}: {link:?}");
+            assert!(link.is_near_everywhere(), "{alone} {lengths:?} {out}: {link:?}");
         }
     }
 
@@ -202,10 +203,10 @@ mod tests {
     #[test]
     fn what_follows_the_request_before_says_nothing_of_what_lies_apart() {
         let mut arm = Positioning::default();
-        (1..100).for_each(|at| arm.ended(Time(LATENCY + at * BLOCK_NS), Time(0), at, 1));
         let mut lone = None;
         Line::add(&mut lone, LATENCY, 1, 1.0);
-        assert!(!arm.is_near_everywhere(lone.unwrap()), "{arm:?}");
+        (1..100).for_each(|at| arm.ended((Time(0), Time(LATENCY + at * BLOCK_NS)), at, 1, lone.unwrap()));
+        assert!(!arm.is_near_everywhere(), "{arm:?}");
     }
 
     #[test]

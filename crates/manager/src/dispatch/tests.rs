@@ -70,17 +70,16 @@ fn an_arm_under_constant_load_is_known_for_one() {
     assert!(dispatch.is_pipe_full(DeviceId(0)));
 }
 
-/// Bursts to a device that serves so many requests of a block each side by side.
+/// The last of as many requests as may be out is served side by side, or waits for others.
 #[test]
-fn as_many_go_out_as_were_served_side_by_side_and_twice_as_many() {
-    let bursts = |servers: u64| {
-        let mut dispatch = Dispatch::new(DeviceLimits::default(), Stripe::default());
+fn more_go_out_only_where_as_many_as_may_be_are_served_side_by_side() {
+    let bursts = |limits: DeviceLimits, servers: u64| {
+        let mut dispatch = Dispatch::new(limits, Stripe::default());
         let mut now = Time(0);
-        [0, 1, 2, 3, 4].map(|burst| {
-            // The first shows what one takes by itself.
-            let count = if burst == 0 { 1 } else { 1000 };
+        // The first shows what one takes by itself.
+        [1, 1000, 1000, 1000, 1000].map(|count| {
             let begin = now;
-            let out = sent(&mut dispatch, now, Source::Library, (0..count).map(|at| 10_000 * burst + 10 * at));
+            let out = sent(&mut dispatch, now, Source::Library, (0..count).map(|at| begin.0 / 1000 + 10 * at));
             for (at, &fetch) in out.iter().enumerate() {
                 now = Time(begin.0 + LATENCY * (1 + at as u64 / servers));
                 dispatch.finished(now, fetch);
@@ -90,9 +89,65 @@ fn as_many_go_out_as_were_served_side_by_side_and_twice_as_many() {
             out.len()
         })
     };
-    assert_eq!(bursts(1000), [1, 128, 258, 512, 512]);
-    assert!(bursts(64).iter().all(|&out| out <= 130), "twice one that each serves and one that waits");
-    assert_eq!(bursts(8), [1, 128, 128, 128, 128]);
+    let of = |outstanding_max| DeviceLimits { outstanding_max, ..DeviceLimits::default() };
+    assert_eq!(bursts(of(128), 1000), [1, 128, 256, 512, 512]);
+    assert_eq!(bursts(of(128), 200), [1, 128, 256, 256, 256], "of 256 the last waits for others");
+    assert_eq!(bursts(of(128), 100), [1, 128, 128, 128, 128], "so does the last of 128");
+    assert_eq!(bursts(of(128), 64), [1, 128, 128, 128, 128]);
+    assert_eq!(bursts(of(700), 1000), [1, 700, 700, 700, 700], "more than it grows to");
+    assert_eq!(bursts(of(100), 1000), [1, 100, 100, 100, 100], "a host that gives fewer means it");
+}
+
+/// Where the host limits a device, or reading ahead may cost more than it gains, that holds.
+#[test]
+fn what_a_host_says_of_a_device_does_not_grow() {
+    for (says, at_most) in [("limits", 200), ("caution", 64)] {
+        let mut dispatch = Dispatch::new(DeviceLimits::default(), Stripe::default());
+        match says {
+            "limits" => dispatch.limit(DeviceId(0), 200, 1, false),
+            _ => dispatch.caution(DeviceId(0), u64::MAX),
+        }
+        for burst in 0..4 {
+            let out = sent(&mut dispatch, Time(burst * LATENCY), Source::Library, (0..1000).map(|at| 10 * at));
+            assert!(out.len() <= at_most, "{says}: {}", out.len());
+            out.into_iter().for_each(|fetch| drop(dispatch.finished(Time((burst + 1) * LATENCY), fetch)));
+        }
+    }
+}
+
+/// An arm of which lone answers came out of some buffer: nothing was served side by side.
+#[test]
+fn a_lone_quick_answer_lets_no_more_out() {
+    let mut dispatch = Dispatch::new(DeviceLimits::default(), Stripe::default());
+    let mut now = Time(0);
+    for (at, took) in [LATENCY, LATENCY, LATENCY, 35_000].into_iter().enumerate() {
+        let out = sent(&mut dispatch, now, Source::Library, [1000 * at as u64]);
+        now = Time(now.0 + took);
+        dispatch.finished(now, out[0]);
+    }
+    assert_eq!(sent(&mut dispatch, now, Source::Library, (0..1000).map(|at| 10_000 + 10 * at)).len(), 128);
+}
+
+/// Two arms, on which a file lies in units of two requests' blocks: what follows on an arm lies apart
+/// in the file, and costs nothing but its bytes.
+#[test]
+fn what_follows_on_a_disk_of_an_array_does_not_lie_apart() {
+    let mut dispatch = Dispatch::new(DeviceLimits::default(), Stripe { disks: 2, unit_blocks: 512 });
+    let mut now = [Time(0), Time(0)];
+    let mut out: VecDeque<(usize, FetchId)> = VecDeque::new();
+    let alone = sent(&mut dispatch, Time(0), Source::Library, [10_000_000]);
+    dispatch.finished(Time(LATENCY), alone[0]);
+    for unit in 0..100 {
+        let disk = unit % 2;
+        let fetches = sent(&mut dispatch, now[disk], Source::Library, (0..512).map(|at| 512 * unit as u64 + at));
+        out.extend(fetches.into_iter().map(|fetch| (disk, fetch)));
+        while out.len() > 8 {
+            let (disk, fetch) = out.pop_front().unwrap();
+            now[disk] = Time(now[disk].0 + LATENCY);
+            dispatch.finished(now[disk], fetch);
+        }
+    }
+    assert!(dispatch.devices.iter().all(|it| !it.positioning.is_near_everywhere()));
 }
 
 /// Eight requests of 256 blocks, always, on a link that is full of their bytes: each takes as long

@@ -110,15 +110,14 @@ impl Context<'_> {
         self.dispatch.blocks_a_ns(device)
     }
 
-    /// The mean of [`Context::access_ns`] over all devices of which it was measured.
-    pub(super) fn mean_access_ns(&self) -> Option<f64> {
-        self.dispatch.mean_access_ns()
+    /// The least of [`Context::access_ns`] over all devices of which it was measured.
+    pub(super) fn least_access_ns(&self) -> Option<f64> {
+        self.dispatch.least_access_ns()
     }
 
-    /// What a block takes where a device has all it can do: the mean over all devices of which that
-    /// was measured.
-    pub(super) fn mean_block_ns(&self) -> Option<f64> {
-        self.dispatch.mean_block_ns()
+    /// What a block takes at least where a device has all it can do, over all of which that was measured.
+    pub(super) fn least_block_ns(&self) -> Option<f64> {
+        self.dispatch.least_block_ns()
     }
 
     /// How long a request of its own keeps a device busy; None until that is known.

@@ -15,9 +15,9 @@ use super::open::Opened;
 use super::scratch::{SCRATCH_BYTES, Scratch, came, last_page, takes_advice};
 use crate::processes;
 
-/// Fetches in the kernel at once: as many as the manager has at one device, so this bounds several
-/// devices together.
-const FETCHES_MAX: u32 = 512;
+/// Fetches in the kernel at once; the manager has fewer at a device, so this bounds several devices
+/// together.
+const FETCHES_MAX: u32 = 1024;
 /// Kernel threads for advice at most: it may wait for where a file's blocks lie to be read. The
 /// kernel's own limit is four for each processor.
 const ADVISERS_MAX: usize = 64;

@@ -103,17 +103,17 @@ impl Prices {
         self.in_runs.get_mut(usize::from(sequence)).into_iter().for_each(|it| *it = Accuracy::expecting(0.0));
     }
 
-    /// What a lone request takes. A device of which nothing was measured is taken to be like those of
-    /// which it was: else its blocks are worth more than pages of theirs that are read sooner.
+    /// What a lone request takes. A device of which nothing was measured is taken to be as quick as the
+    /// quickest: else its blocks are worth more than pages of others that are read sooner.
     pub fn latency_ns(&self, device: DeviceId, context: &Context<'_>) -> f64 {
         let measured = context.access_ns(device);
-        measured.or_else(|| context.mean_access_ns()).unwrap_or(DISK_NS_UNKNOWN)
+        measured.or_else(|| context.least_access_ns()).unwrap_or(DISK_NS_UNKNOWN)
     }
 
     /// From one block to the next, where the device has all it can do.
     pub fn each_ns(&self, device: DeviceId, context: &Context<'_>) -> f64 {
         let measured = context.blocks_a_ns(device).map(|rate| 1.0 / rate);
-        measured.or_else(|| context.mean_block_ns()).unwrap_or(DISK_NS_UNKNOWN)
+        measured.or_else(|| context.least_block_ns()).unwrap_or(DISK_NS_UNKNOWN)
     }
 
     /// What it takes of processor and device to fetch a block, though nobody waits.
