@@ -24,9 +24,8 @@ DEVICES = {
     "disk": ["disk10k"],
     "4 disks": ["disk10k", "--disks", "4"],
 }
-# Requests that each of them serves at once, as far as it is asked to: the manager has 128 under way ahead of need, and
-# up to 512 where as many are served side by side. Who does not measure
-# that must know it (docs/sim.md).
+# Requests that each of them serves at once, as far as it is asked to: the manager has 128 under way ahead of need, and up to
+# 512 where as many are served side by side. Who does not measure that must know it (docs/sim.md).
 SERVERS = {"network": 64, "S3": 256, "slow link": 64, "disk": 1, "4 disks": 1}
 KNOWS_SERVERS = "forestall"
 MEMORY = ("5%", "20%", "50%", "90%")
