@@ -78,10 +78,6 @@ const USUAL_OUTSTANDING_MAX: u32 = 128;
 /// Requests at once to a device that serves as many side by side: with a block each, half of what
 /// twice fills a link of 20 ms and 100 MB/s.
 const GROWN_OUTSTANDING_MAX: u32 = 512;
-/// Served side by side, the last of as many as may be out takes less than so many times what one takes
-/// alone. If it takes more than so many, it waited for others.
-const SIDE_BY_SIDE_TIMES: f64 = 1.5;
-const WAITED_TIMES: f64 = 2.0;
 /// Requests for the rest of a run that wait or are out at a device of which it is not known whether
 /// it is quick.
 const UNDECIDED_REQUESTS: u64 = 2;
@@ -106,8 +102,8 @@ struct Runs {
 
 struct Device {
     limits: DeviceLimits,
-    /// Requests that may be out at once: those limits, or more, as far as it serves them side by side.
-    outstanding_max: u32,
+    /// The most requests that were out when one was sent that has ended.
+    most_out: u32,
     /// Whether the host limited this device by itself.
     is_limited: bool,
     outstanding: u32,
@@ -157,24 +153,20 @@ impl Device {
         self.waiting.iter().map(BTreeSet::len).sum::<usize>() as u64
     }
 
-    /// A request took so long that was sent beside so many others. If those were as many as may be,
-    /// it tells whether more would be served side by side.
-    fn tells_how_many(&mut self, took_ns: u64, beside: u32) {
-        let may_grow = !self.is_limited && self.limits.outstanding_max >= USUAL_OUTSTANDING_MAX;
-        if let Some(alone) = self.alone.filter(|_| may_grow && beside + 1 >= self.outstanding_max) {
-            let times = took_ns as f64 / self.positioning.lone_ns(alone);
-            if times < SIDE_BY_SIDE_TIMES {
-                let grown = self.outstanding_max.saturating_mul(2).min(GROWN_OUTSTANDING_MAX);
-                self.outstanding_max = self.limits.outstanding_max.max(grown);
-            } else if times > WAITED_TIMES {
-                self.outstanding_max = self.limits.outstanding_max;
-            }
+    /// Requests that may be out at once: where it serves them side by side twice what it was seen to
+    /// serve in the time of one, of which at least half have been out.
+    fn outstanding_max(&self) -> u32 {
+        let usual = self.limits.outstanding_max;
+        if self.is_limited || usual < USUAL_OUTSTANDING_MAX || self.is_one_by_one() != Some(false) {
+            return usual;
         }
+        let shown = self.pipe_of(&self.pipe.requests).map_or(0, |pipe| (PIPES * pipe) as u32);
+        usual.max(shown.min(self.most_out.saturating_mul(2)).min(GROWN_OUTSTANDING_MAX))
     }
 
     /// Requests that may still go out.
     fn free(&self) -> u64 {
-        u64::from(self.outstanding_max.saturating_sub(self.outstanding))
+        u64::from(self.outstanding_max().saturating_sub(self.outstanding))
     }
 
     /// Whether so much is fetched ahead from it that one more block would only wait.
@@ -295,7 +287,7 @@ impl Dispatch {
             let limits = self.limits;
             self.devices.push(Device {
                 limits,
-                outstanding_max: limits.outstanding_max,
+                most_out: 0,
                 is_limited: false,
                 outstanding: 0,
                 out_for_runs: 0,
@@ -369,7 +361,7 @@ impl Dispatch {
     /// with it, to its disks in the mean; or would be sorted among those that wait for an arm.
     pub fn takes_request(&self, id: DeviceId) -> bool {
         let not_met = usize::from(self.stripe.disks.max(1)) - self.disks(id).count();
-        let met: u64 = self.disks(id).map(|it| u64::from(it.outstanding_max)).sum();
+        let met: u64 = self.disks(id).map(|it| u64::from(it.outstanding_max())).sum();
         let limit = met + not_met as u64 * u64::from(self.limits.outstanding_max);
         let sorts = self.disks(id).all(|it| it.has_arm());
         self.load_of(id) < if sorts { limit.max(self.limits.sort_blocks) } else { limit }
@@ -442,7 +434,6 @@ impl Dispatch {
         device.caution.get_or_insert_default().file_blocks_max = file_blocks_max;
         device.limits.sort_blocks = 1;
         device.limits.outstanding_max = device.limits.outstanding_max.min(CAUTIOUS_OUTSTANDING_MAX);
-        device.outstanding_max = device.limits.outstanding_max;
         device.limits.cluster_blocks_max = device.limits.cluster_blocks_max.min(CAUTIOUS_CLUSTER_BLOCKS);
     }
 
@@ -451,7 +442,7 @@ impl Dispatch {
     pub fn limit(&mut self, id: DeviceId, requests: u32, blocks: u64, shaped: bool) {
         let device = self.device(id);
         (device.limits.outstanding_max, device.limits.cluster_blocks_max) = (requests, blocks);
-        (device.outstanding_max, device.is_limited) = (requests, true);
+        device.is_limited = true;
         device.is_shaped = shaped;
     }
 
@@ -545,7 +536,7 @@ impl Dispatch {
         let device = self.device(id);
         // What waits here for an arm is sorted and goes together; what waits there does not.
         let is_arm_busy = device.has_arm() && device.is_busy_with(&device.pipe.requests);
-        if device.outstanding >= device.outstanding_max || is_arm_busy {
+        if device.outstanding >= device.outstanding_max() || is_arm_busy {
             return None;
         }
         let Some((rank, mut turn)) = device.next_turn() else {
@@ -679,7 +670,8 @@ impl Dispatch {
         }
         let took = now.0.saturating_sub(flight.since.0);
         let cached = took < CACHED_NS + CACHED_NS_PER_BLOCK * flight.count;
-        let outstanding_max = device.outstanding_max;
+        device.most_out = device.most_out.max(flight.beside + 1);
+        let outstanding_max = device.outstanding_max();
         if !cached {
             device.quick.finished(took, flight.count, flight.beside == 0);
             if flight.class != Class::Demand && !flight.is_of_run() {
@@ -693,7 +685,6 @@ impl Dispatch {
         if !cached {
             let (requests, blocks) = device.pipe.delivered_since(flight.sent);
             device.positioning.finished_beside(took, requests, blocks);
-            device.tells_how_many(took, flight.beside);
             if let Some(alone) = device.alone {
                 device.positioning.ended((flight.since, now), place, flight.count, alone);
             }

@@ -11,7 +11,7 @@
 //! p = t - (m - 1) b:     what each of several costs
 //! one by one: p > P / 2
 //! apart:      requests that were at the device when the one before them ended, and begin far from its end
-//! dear:       of those, the ones that took more than P / 8 from then on beside their bytes
+//! dear:       of those, the ones that took more than 3 P / 16 from then on beside their bytes
 //! near everywhere: fewer than a quarter of those apart are dear
 //! ```
 //!
@@ -44,7 +44,7 @@ const PART: f64 = 0.5;
 /// long. Nearer things a drive may have in its buffer.
 const APART_BLOCKS: u64 = 256;
 /// The way of an arm takes longer than this part of what a lone request waits.
-const DEAR_PART: f64 = 1.0 / 8.0;
+const DEAR_PART: f64 = 3.0 / 16.0;
 /// If fewer of the requests apart are dear than this part, there is no arm. A link is late now and
 /// then; and of an arm's some are near by chance (with half, four disks took 1.006 of the time).
 const DEAR_SHARE: f64 = 0.25;
