@@ -75,8 +75,8 @@ impl Default for DeviceLimits {
 
 /// Requests at once that any device takes.
 const USUAL_OUTSTANDING_MAX: u32 = 128;
-/// Requests at once to a device that serves as many side by side: with a block each, half of what
-/// twice fills a link of 20 ms and 100 MB/s.
+/// Requests at once to a device that serves as many side by side: with a block each, they fill a link
+/// of 20 ms and 100 MB/s.
 const GROWN_OUTSTANDING_MAX: u32 = 512;
 /// Requests for the rest of a run that wait or are out at a device of which it is not known whether
 /// it is quick.
@@ -153,8 +153,8 @@ impl Device {
         self.waiting.iter().map(BTreeSet::len).sum::<usize>() as u64
     }
 
-    /// Requests that may be out at once: where it serves them side by side twice what it was seen to
-    /// serve in the time of one, of which at least half have been out.
+    /// Requests that may be out at once: more than usual where it serves them side by side, twice what
+    /// it was seen to serve in the time of one, if half of that has been out before.
     fn outstanding_max(&self) -> u32 {
         let usual = self.limits.outstanding_max;
         if self.is_limited || usual < USUAL_OUTSTANDING_MAX || self.is_one_by_one() != Some(false) {
