@@ -80,8 +80,8 @@ impl Positioning {
     pub fn ended(&mut self, (sent, now): (Time, Time), place: u64, blocks: u64, alone: Line) {
         let before = self.last.replace((now, place.saturating_add(blocks)));
         if let Some((last, _)) = before.filter(|&(last, end)| sent < last && place.abs_diff(end) > APART_BLOCKS) {
-            let bytes_ns = (blocks as f64 - 1.0) * self.block_ns(alone);
-            let is_dear = now.0.saturating_sub(last.0) as f64 - bytes_ns > DEAR_PART * self.ns(alone);
+            let waited_ns = now.0.saturating_sub(last.0) as f64 - self.bytes_ns(blocks as f64, alone);
+            let is_dear = waited_ns > DEAR_PART * self.ns(alone);
             self.apart = self.apart.saturating_add(1);
             self.dear += (f64::from(u8::from(is_dear)) - self.dear) * BESIDE_WEIGHT.max(1.0 / f64::from(self.apart));
         }
@@ -107,8 +107,14 @@ impl Positioning {
             .fold(1.0 / self.fastest, f64::min)
     }
 
+    /// What the bytes of a request for so many blocks take; the first block is a part of what it
+    /// waits.
+    fn bytes_ns(&self, blocks: f64, alone: Line) -> f64 {
+        (blocks - 1.0) * self.block_ns(alone)
+    }
+
     fn without_bytes(&self, line: Line, alone: Line) -> f64 {
-        (line.ns - (line.blocks - 1.0) * self.block_ns(alone)).max(0.0)
+        (line.ns - self.bytes_ns(line.blocks, alone)).max(0.0)
     }
 
     /// What a lone request takes beside its bytes, in nanoseconds; with them it takes so long.
@@ -120,7 +126,7 @@ impl Positioning {
     /// bytes, where all are alike, B would be what one at a time delivers, and no more ever be out.)
     pub fn lone_ns(&self, alone: Line) -> f64 {
         let blocks = self.beside.map_or(alone.blocks, |it| it.blocks);
-        self.ns(alone) + (blocks - 1.0) * self.block_ns(alone)
+        self.ns(alone) + self.bytes_ns(blocks, alone)
     }
 
     /// The blocks whose bytes take as long.

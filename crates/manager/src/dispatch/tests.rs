@@ -101,20 +101,15 @@ fn more_go_out_only_where_as_many_as_may_be_are_served_side_by_side() {
     assert_eq!(bursts(of(100), 1000), [1, 100, 100, 100, 100], "a host that gives fewer means it");
 }
 
-/// Where the host limits a device, or reading ahead may cost more than it gains, that holds.
+/// Where the host limits a device by itself, that holds.
 #[test]
-fn what_a_host_says_of_a_device_does_not_grow() {
-    for (says, at_most) in [("limits", 200), ("caution", 64)] {
-        let mut dispatch = Dispatch::new(DeviceLimits::default(), Stripe::default());
-        match says {
-            "limits" => dispatch.limit(DeviceId(0), 200, 1, false),
-            _ => dispatch.caution(DeviceId(0), u64::MAX),
-        }
-        for burst in 0..4 {
-            let out = sent(&mut dispatch, Time(burst * LATENCY), Source::Library, (0..1000).map(|at| 10 * at));
-            assert!(out.len() <= at_most, "{says}: {}", out.len());
-            out.into_iter().for_each(|fetch| drop(dispatch.finished(Time((burst + 1) * LATENCY), fetch)));
-        }
+fn what_a_host_gives_a_device_does_not_grow() {
+    let mut dispatch = Dispatch::new(DeviceLimits::default(), Stripe::default());
+    dispatch.limit(DeviceId(0), 200, 1, false);
+    for burst in 0..4 {
+        let out = sent(&mut dispatch, Time(burst * LATENCY), Source::Library, (0..1000).map(|at| 10 * at));
+        assert!(out.len() <= 200, "{}", out.len());
+        out.into_iter().for_each(|fetch| drop(dispatch.finished(Time((burst + 1) * LATENCY), fetch)));
     }
 }
 
@@ -131,26 +126,28 @@ fn a_lone_quick_answer_lets_no_more_out() {
     assert_eq!(sent(&mut dispatch, now, Source::Library, (0..1000).map(|at| 10_000 + 10 * at)).len(), 128);
 }
 
-/// Two arms, on which a file lies in units of two requests' blocks: what follows on an arm lies apart
-/// in the file, and costs nothing but its bytes.
+/// The first of two arms, on which every second 512 blocks of a file lie, is asked for them in turn,
+/// four requests of 256 at a time: what follows on it lies apart in the file, and costs its bytes.
 #[test]
 fn what_follows_on_a_disk_of_an_array_does_not_lie_apart() {
     let mut dispatch = Dispatch::new(DeviceLimits::default(), Stripe { disks: 2, unit_blocks: 512 });
-    let mut now = [Time(0), Time(0)];
-    let mut out: VecDeque<(usize, FetchId)> = VecDeque::new();
-    let alone = sent(&mut dispatch, Time(0), Source::Library, [10_000_000]);
-    dispatch.finished(Time(LATENCY), alone[0]);
-    for unit in 0..100 {
-        let disk = unit % 2;
-        let fetches = sent(&mut dispatch, now[disk], Source::Library, (0..512).map(|at| 512 * unit as u64 + at));
-        out.extend(fetches.into_iter().map(|fetch| (disk, fetch)));
-        while out.len() > 8 {
-            let (disk, fetch) = out.pop_front().unwrap();
-            now[disk] = Time(now[disk].0 + LATENCY);
-            dispatch.finished(now[disk], fetch);
+    let send = |dispatch: &mut Dispatch, now, index, count| {
+        let fetch = FetchId(dispatch.next_fetch);
+        let first = Block { file: FileId(0), index };
+        dispatch.send(now, Flight::new(DeviceId(0), 0, first, count, Class::Hinted, 0), &mut Vec::new());
+        fetch
+    };
+    let alone = send(&mut dispatch, Time(0), 10_000_384, 1);
+    dispatch.finished(Time(LATENCY), alone);
+    let mut out = VecDeque::new();
+    for at in 0..100 {
+        let now = Time((1 + at) * LATENCY);
+        if out.len() == 4 {
+            dispatch.finished(now, out.pop_front().unwrap());
         }
+        out.push_back(send(&mut dispatch, now, at / 2 * 1024 + at % 2 * 256, 256));
     }
-    assert!(dispatch.devices.iter().all(|it| !it.positioning.is_near_everywhere()));
+    assert!(!dispatch.devices[0].positioning.is_near_everywhere());
 }
 
 /// Eight requests of 256 blocks, always, on a link that is full of their bytes: each takes as long
