@@ -49,6 +49,11 @@ impl Entry {
         Some((first, count.min(u64::from(u32::MAX))))
     }
 
+    /// Whether somebody disclosed it, there is something to read, and nothing of it was read or passed over.
+    pub fn is_untouched(&self) -> bool {
+        self.read == 0 && self.ahead > 0 && self.gap.is_none()
+    }
+
     /// Whether this block is still to be read here. Of a gap it is if it was looked at for fetching.
     pub fn holds(&self, index: u64, known: Known) -> bool {
         (self.gap.is_none() || self.issued > self.read) && self.has_left(index, known)

@@ -39,8 +39,9 @@
 //!
 //! **Confidence**: a sequence may have `window` blocks unread, and names as many. The window grows
 //! by sixteen for each block that comes true, and by four where more than one in 64 was passed
-//! over; it shrinks by one in 64 for each that is passed over, and by one for each that was brought
-//! and given up unread. Names that come true earn names, not blocks. So a true sequence soon has
+//! over, of blocks or of disclosures (`disclosures`); it shrinks by one in 64 for each that is
+//! passed over, and by one for each that was brought and given up unread. Names that come true earn
+//! names, not blocks. So a true sequence soon has
 //! all the memory the policy grants, and a false one costs what the first window costs, however
 //! often its blocks age out. Worked example: 256 blocks at first; 256 of them read: 4,352; 64
 //! blocks passed over: two thirds of it are gone. Of what is related nothing is ever known to be
@@ -67,6 +68,7 @@
 mod accuracy;
 mod awake;
 mod behind;
+mod disclosures;
 mod distance;
 mod entry;
 mod evidence;
@@ -284,11 +286,11 @@ impl Hints {
     }
 
     /// Changes each sequence that disclosed something of a file.
-    fn each_of_file(&mut self, file: FileId, mut act: impl FnMut(&mut Sequence)) {
+    fn each_of_file(&mut self, file: FileId, mut act: impl FnMut(u16, &mut Sequence)) {
         let Hints { of_file, sequences, awake, .. } = self;
         for &id in of_file.get(&file.0).map_or(&[][..], Vec::as_slice) {
             awake.wake(id);
-            sequences[usize::from(id)].iter_mut().for_each(&mut act);
+            sequences[usize::from(id)].iter_mut().for_each(|sequence| act(id, sequence));
         }
     }
 
@@ -495,9 +497,10 @@ impl Hints {
         self.sequence(sequence).into_iter().flat_map(move |it| it.unissued(behind, files))
     }
 
-    /// A block was given up that is to be read: it is fetched again in time.
-    pub fn forgo(&mut self, block: Block, known: Known) {
-        self.each_of_file(block.file, |sequence| sequence.forgo(block, known));
+    /// A block was given up that is to be read: it is fetched again in time, but not for the first use of the sequence
+    /// for which it is overdue.
+    pub fn forgo(&mut self, block: Block, known: Known, overdue_for: Option<u16>) {
+        self.each_of_file(block.file, |id, sequence| sequence.forgo(block, known, overdue_for == Some(id)));
     }
 
     /// The step was taken. For a block, `unread` says whether its page is now out and unread for
@@ -528,7 +531,7 @@ impl Hints {
 
     /// A file's name was resolved, or proved to lead nowhere.
     pub fn resolved(&mut self, file: FileId, known: Known) {
-        self.each_of_file(file, |sequence| sequence.sized(file, known));
+        self.each_of_file(file, |_, sequence| sequence.sized(file, known));
         self.resolved += 1;
         for (id, position) in self.awaiting.remove(&file.0).unwrap_or_default() {
             if let Some(sequence) = self.sequence_mut(id) {

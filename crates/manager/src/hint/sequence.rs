@@ -370,6 +370,7 @@ impl Sequence {
                 let (first, open) = (first + u64::from(read), count.saturating_sub(u64::from(read)));
                 let telling = self.telling(Block { file, index: first }, open, holdings);
                 self.window.proved_wrong(open, telling);
+                self.window.disclosures.proved_wrong(telling, count);
                 let count = u64::from(issued.saturating_sub(read));
                 passed.push(Passed { sequence: id, file, first, count, is_gap: false });
                 if !self.lanes[lane].is_together() {
@@ -530,6 +531,7 @@ impl Sequence {
         self.set_ahead(position, ahead);
         let complete = ahead == 0;
         let came_true = CameTrue { blocks, telling: self.telling(first, blocks, holdings), complete };
+        self.window.disclosures.came_true(came_true.telling, len);
         self.consumed_at(id, position, came_true, reader, holdings, passed);
         blocks
     }
@@ -616,6 +618,8 @@ impl Sequence {
         self.foremost = (foremost, before_it);
         let is_decided = self.base >= DECIDED_MIN;
         self.window.left_out(if is_decided { 0 } else { self.foremost.1 });
+        let before_it = if is_decided { 0 } else { foremost.saturating_sub(self.base) as usize };
+        self.window.disclosures.left_out(self.entries.iter().take(before_it));
     }
 
     /// Forgets what is disclosed; the confidence stays. Its pages are settled before.
@@ -765,12 +769,16 @@ impl Sequence {
         self.distance(position, if into == INTO_MAX { into.max(read) } else { into })
     }
 
-    /// A block that was to be read was given up: it is to be fetched again when its time comes.
-    pub fn forgo(&mut self, block: Block, known: Known) {
+    /// A block that was to be read was given up: it is to be fetched again in time, but for its first use if that is late.
+    pub fn forgo(&mut self, block: Block, known: Known, is_overdue: bool) {
         let Known::Here { home, .. } = known else { return };
+        let first =
+            is_overdue.then(|| self.find(block, |entry| entry.gap.is_none() && entry.holds(block.index, known)));
+        let first = first.flatten().and_then(|first| Some(self.entry(first)?.order));
         // The gap that it may be of takes none of it from who disclosed it.
         for is_gap in [false, true] {
-            let belongs = |entry: &Entry| entry.gap.is_some() == is_gap && entry.holds(block.index, known);
+            let is_of = |entry: &Entry| entry.gap.is_some() == is_gap && Some(entry.order) > first;
+            let belongs = |entry: &Entry| is_of(entry) && entry.holds(block.index, known);
             let Some(position) = self.find(block, belongs) else { continue };
             let Some(entry) = self.entry_mut(position) else { continue };
             let into = entry.span(known).map_or(0, |(from, _)| block.index - from) as u32;

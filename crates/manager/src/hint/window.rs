@@ -3,6 +3,7 @@
 
 use super::Trust;
 use super::accuracy::Accuracy;
+use super::disclosures::{Disclosures, FLAWLESS_ODDS};
 use super::evidence::Evidence;
 use crate::event::Source;
 use crate::ids::DeviceId;
@@ -13,11 +14,9 @@ pub const WINDOW_GROWTH: u64 = 4;
 /// disk's arm, and the first ones bring little: with four, a database of 15,000 pages read in
 /// random order takes five, with sixteen three.
 pub const WINDOW_GROWTH_FLAWLESS: u64 = 16;
-/// So many must have come true for each that was passed over for that.
-const FLAWLESS_ODDS: u64 = 64;
-/// And so many at all. Where several read together, entries are passed over when as many more were
-/// read (`lane::RECENT`); of long ones that is far more blocks than these, and until then what the
-/// foremost left out counts as wrong.
+/// So many blocks must have come true until hardly anything is known to be wrong. Where several read
+/// together, entries are passed over when as many more were read (`lane::RECENT`); of long ones that
+/// is far more blocks than these, and until then what the foremost left out counts as wrong.
 const FLAWLESS_MIN: u64 = 2 * FLAWLESS_ODDS;
 
 /// What is in no order grows a window by one for each block that comes true, and by four for each
@@ -87,6 +86,7 @@ pub(crate) struct Window {
     /// Blocks that are likely to be passed over, while it is not known how many are.
     left_out: u64,
     pub accuracy: Accuracy,
+    pub(super) disclosures: Disclosures,
     /// What speaks for it, and against it, of each device.
     pub evidence: Evidence,
 }
@@ -108,6 +108,7 @@ impl Window {
             beyond: 0,
             left_out: 0,
             accuracy: Accuracy::default(),
+            disclosures: Disclosures::default(),
             evidence: Evidence::default(),
         }
     }
@@ -148,8 +149,12 @@ impl Window {
         if self.blocks.size == 0 { 0.0 } else { self.accuracy.confidence() }
     }
 
-    /// Whether hardly anything disclosed was passed over so far.
+    /// Whether hardly anything disclosed was passed over so far, by blocks and by disclosures.
     pub fn is_hardly_wrong(&self) -> bool {
+        self.few_blocks_are_wrong() && self.disclosures.are_hardly_wrong()
+    }
+
+    fn few_blocks_are_wrong(&self) -> bool {
         let (came_true, passed_over) = self.accuracy.telling;
         (passed_over + self.left_out).saturating_mul(FLAWLESS_ODDS) <= came_true
     }
@@ -168,7 +173,7 @@ impl Window {
 
     /// Whether it is fully trusted, and nothing speaks against that.
     pub fn is_true(&self) -> bool {
-        self.blocks.is_unbounded() && self.is_hardly_wrong()
+        self.blocks.is_unbounded() && self.few_blocks_are_wrong()
     }
 
     fn growth(&self) -> u64 {
@@ -239,6 +244,7 @@ impl Window {
     /// An unread page was read; `passed` says that the cursor had given it up before.
     pub fn page_read(&mut self, passed: bool) {
         if passed {
+            self.disclosures.take_back(self.accuracy.telling.1);
             self.accuracy.take_back();
             self.came_true(1, 1);
         } else {

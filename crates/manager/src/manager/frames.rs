@@ -50,17 +50,22 @@ impl Manager {
     /// Gives up a page that is here.
     pub(super) fn give_up(&mut self, page: Page) {
         debug_assert!(self.table.can_go(page), "I2: only pages that are here and free of views go");
+        let overdue_for = match self.policy.hints() {
+            Some(hinted) => hinted.overdue_for(page, &context!(self)),
+            None => None,
+        };
         self.settle_unread(page, Unread::Wasted);
         self.policy.left(page, &context!(self));
         let block = self.table.remove(page);
-        self.forgo(block);
+        self.forgo(block, overdue_for);
         self.dropped.push(block);
     }
 
-    /// A block is not here any more: what is disclosed of it is to be fetched again.
-    fn forgo(&mut self, block: Block) {
+    /// A block is not here any more: what is disclosed of it is to be fetched again, but for its first use by the
+    /// sequence for which it came too early.
+    fn forgo(&mut self, block: Block, overdue_for: Option<u16>) {
         if self.nature.refetches && self.hints.any_open() {
-            self.hints.forgo(block, self.files.of(block.file));
+            self.hints.forgo(block, self.files.of(block.file), overdue_for);
         }
     }
 
@@ -96,7 +101,7 @@ impl Manager {
                 self.settle_unread(page, Unread::Wasted);
                 self.policy.left(page, &context!(self));
                 let block = self.table.remove(page);
-                self.forgo(block);
+                self.forgo(block, None);
             }
         }
     }
@@ -108,7 +113,7 @@ impl Manager {
             self.settle_unread(page, Unread::Cancelled);
             self.lost(page);
             self.table.remove(page);
-            self.forgo(block);
+            self.forgo(block, None);
         }
     }
 

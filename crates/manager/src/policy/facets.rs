@@ -70,6 +70,12 @@ pub trait Hinted {
     /// What it is worth to fetch this block ahead; None if it is too early for it.
     fn worth(&self, ahead: &Ahead, context: &Context<'_>) -> Option<Worth>;
 
+    /// The sequence for which a page was brought whose use should have come by now. Given up, it is not fetched again for
+    /// that use.
+    fn overdue_for(&self, _page: Page, _context: &Context<'_>) -> Option<u16> {
+        None
+    }
+
     /// What it is worth to have a block from now on that comes along with others, without a request of
     /// its own; None if it is not known to be read within so many references.
     fn worth_along(&self, _block: Block, _references: f64, _context: &Context<'_>) -> Option<f64> {

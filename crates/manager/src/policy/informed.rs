@@ -75,6 +75,7 @@ impl Informed {
 
     fn refer(&mut self, access: &Access, context: &Context<'_>) {
         self.prices.refer(access.hinted, context.capacity);
+        access.hinted.into_iter().for_each(|sequence| self.told.overdue.read(sequence));
         self.kept.refer(context.capacity);
     }
 
@@ -116,6 +117,7 @@ impl Policy for Informed {
     fn referenced(&mut self, page: Page, context: &Context<'_>, access: &Access) {
         self.refer(access, context);
         self.told.patience.hit(access);
+        self.told.overdue.ended(page);
         self.runs.found(page, context, access);
         self.read(page, access);
         self.place(page, context, Some(access));
@@ -131,6 +133,7 @@ impl Policy for Informed {
         self.kept.disown(page, &mut self.prices, context);
         self.told.disown(page, &mut self.prices, context);
         self.told.patience.gone(page, context);
+        self.told.overdue.ended(page);
         self.orphans.remove(page);
     }
 
@@ -221,6 +224,10 @@ impl Hinted for Informed {
 
     fn worth_along(&self, block: Block, references: f64, context: &Context<'_>) -> Option<f64> {
         self.told.worth_along(block, references, &self.prices, context)
+    }
+
+    fn overdue_for(&self, page: Page, context: &Context<'_>) -> Option<u16> {
+        self.told.overdue_for(page, context)
     }
 
     fn disclosed(&mut self, page: Page, context: &Context<'_>) -> Disclosed {

@@ -382,7 +382,7 @@ mod tests {
             let Some(&page) = pages.get(nth as usize % pages.len().max(1)) else { return };
             self.patience.gone(page, &context!(self));
             let block = self.table.remove(page);
-            self.hints.forgo(block, self.files.of(block.file));
+            self.hints.forgo(block, self.files.of(block.file), None);
         }
 
         fn is_stall_ahead(&self, patience: &Patience, arrivals: Arrivals) -> bool {

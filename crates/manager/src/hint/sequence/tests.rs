@@ -1,4 +1,4 @@
-//! Distances, where several read together.
+//! Distances, and what was wrong, where several read together.
 
 use super::*;
 use crate::layout::Home;
@@ -40,4 +40,50 @@ fn what_the_foremost_left_out_is_not_before_what_he_reads_next() {
     // Of what is left out some can never be read.
     sequence.close(0);
     assert_eq!((sequence.distance(48, 1), sequence.distance(50, 0)), (Some(47), Some(1)));
+}
+
+/// A long file, and 60 short ones behind it of which every fifth is left out: 300 blocks came true and ten did not yet, a few
+/// files did and nearly as many in five did not.
+#[test]
+fn a_long_file_does_not_hide_that_short_ones_are_wrong() {
+    const LONG: u64 = 300;
+    let mut files = Files::default();
+    let (mut sequence, mut orders) = (Sequence::new(Source::Profile, Trust::Earned { initial_blocks: 64 }), 0);
+    for file in (0..61).map(FileId) {
+        let blocks = if file == FILE { LONG } else { 1 };
+        files.set(file, Known::Here { home: Home::default(), blocks });
+        sequence.disclose(file, Want::All, &mut orders, files.of(file));
+    }
+    let holdings = Holdings { files: &files, table: &Table::default() };
+    let read = |sequence: &mut Sequence, file: u32, count: u64| {
+        sequence.read(0, Block { file: FileId(file), index: 0 }, count, holdings, &mut Vec::new());
+    };
+    read(&mut sequence, 0, LONG);
+    (1..5).for_each(|file| read(&mut sequence, file, 1));
+    assert!(sequence.window.is_hardly_wrong(), "nothing was");
+    (6..10).for_each(|file| read(&mut sequence, file, 1));
+    assert!(!sequence.window.is_hardly_wrong(), "one of ten, which is left out");
+    read(&mut sequence, 5, 1);
+    assert!(sequence.window.is_hardly_wrong(), "it was only read later");
+}
+
+/// A block that is disclosed twice and was given up is fetched again, but not for its first use if that is late.
+#[test]
+fn what_is_late_is_fetched_again_for_later_uses_alone() {
+    let mut files = Files::default();
+    files.set(FILE, Known::Here { home: Home::default(), blocks: 200 });
+    let known = files.of(FILE);
+    let looked_at_anew = |is_overdue: bool| {
+        let (mut sequence, mut orders) = (Sequence::new(Source::Profile, Trust::Full), 0);
+        for first in [7, 90, 7] {
+            sequence.disclose(FILE, Want::Range { first, count: 1 }, &mut orders, known);
+        }
+        let mut steps = Vec::new();
+        while sequence.peek(0, 16, &files, &mut steps) || !steps.is_empty() {
+            steps.drain(..).for_each(|(_, step)| sequence.taken(step, false));
+        }
+        sequence.forgo(Block { file: FILE, index: 7 }, known, is_overdue);
+        sequence.unissued(false, &files).map(|(until, _)| until).collect::<Vec<_>>()
+    };
+    assert_eq!([false, true].map(looked_at_anew), [vec![1], vec![3]]);
 }

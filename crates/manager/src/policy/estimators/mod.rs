@@ -30,6 +30,7 @@
 //!
 //! prices     of `informed`, which has no lists of its own: what requests cost, and who makes how many of the references
 //! told       what is disclosed, just in time
+//! overdue    what was brought for a use that does not come
 //! kept       what is not, by another policy
 //! ```
 
@@ -37,6 +38,7 @@ pub mod desk;
 pub mod hints;
 pub mod kept;
 mod orphans;
+mod overdue;
 pub mod prices;
 pub mod queue;
 pub mod runs;

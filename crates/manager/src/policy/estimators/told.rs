@@ -26,6 +26,9 @@
 //!                        no page goes for a block that is used later
 //! ```
 //!
+//! What waits for a use that should have come by now, by what was wrong before, is worth less the longer it waits, and is
+//! not fetched again for that use once it is given up                                                              (overdue.rs)
+//!
 //! Of one reader's pages the worth falls with d, so that the page used last goes, and never for a
 //! block that is used after it (do no harm), nor for one that is used a little before it: else,
 //! where others take pages from time to time, the last ones are given up for one another and
@@ -39,11 +42,13 @@
 //! references.
 
 use super::Estimator;
+use super::overdue::Overdue;
 use super::prices::Prices;
 use crate::hint::Use;
 use crate::ids::{Block, DeviceId, Page};
 use crate::policy::next_uses::{NextUses, Value};
 use crate::policy::patience::{Arrivals, Patience};
+use crate::policy::unread::TURNED_PART;
 use crate::policy::{Ahead, Candidate, Context, Need, Worth};
 
 /// What times are taken for, by what they were: they vary, and a page that comes a tenth early
@@ -54,12 +59,17 @@ const MARGIN: f64 = 1.1;
 /// expected while a fetch is under way, so that none at all comes in two of a hundred times (e^-4).
 const MARGIN_OF_WAITS: f64 = 4.0;
 
+/// So many of those of a sequence that are overdue are looked at for one that may go.
+const OVERDUE_LOOKED_AT: usize = 16;
+
 /// Pages of which a use is disclosed, and those it was disclosed of.
 #[derive(Default)]
 pub struct Told {
     pages: NextUses,
     /// How long fetches may wait, and how fast the readers are.
     pub patience: Patience,
+    /// What was brought for a use that does not come.
+    pub overdue: Overdue,
 }
 
 impl Told {
@@ -73,8 +83,36 @@ impl Told {
         uses_to_come(page, context).any(|next| is_held_for(next, page, context))
     }
 
+    /// The sequence for which a page was brought, if the use that it disclosed should have come by now and that made the
+    /// page worth less.
+    pub fn overdue_for(&self, page: Page, context: &Context<'_>) -> Option<u16> {
+        let is_late = |next: &Use| {
+            let until = context.references_until(*next).unwrap_or(0);
+            late(&self.overdue, page, *next, context) > until
+        };
+        context.uses(page).find(is_late).map(|next| next.sequence)
+    }
+
+    /// The page that is overdue the longest and may go, and what it is worth. What came so lately that runs may await it
+    /// is not named: they keep it from going (`unread.rs`).
+    fn overdue(&self, value: &impl Value, context: &Context<'_>) -> Option<Candidate> {
+        let turned = |came: u64| came + context.capacity / TURNED_PART < context.table.came();
+        let may_go = |page: Page| self.pages.holds(page) && context.table.can_go(page);
+        let doubted = self.overdue.sequences().filter(|&sequence| !context.is_hardly_wrong(sequence));
+        let first = |sequence| {
+            let pages = self.overdue.pages(sequence).take(OVERDUE_LOOKED_AT);
+            pages.filter(|&(page, came)| turned(came) && may_go(page)).map(|(page, _)| page).next()
+        };
+        let priced = |page| {
+            let worth = context.uses(page).filter_map(|next| value(page, next)).reduce(f64::max);
+            Candidate::priced(page, worth.unwrap_or(f64::NEG_INFINITY))
+        };
+        doubted.filter_map(first).map(priced).min_by(|one, other| one.worth.total_cmp(&other.worth))
+    }
+
     /// For tests.
     pub fn check(&self) {
+        self.overdue.check();
         self.pages.check();
     }
 
@@ -85,7 +123,7 @@ impl Told {
 
     /// What is disclosed of a page that it owns is no longer what it was.
     pub fn renew(&mut self, page: Page, prices: &Prices, context: &Context<'_>) {
-        self.pages.renew(page, &value(&self.patience, prices, context), context);
+        self.pages.renew(page, &value((&self.patience, &self.overdue), prices, context), context);
     }
 
     /// Whether a fetch must begin now.
@@ -119,6 +157,7 @@ impl Told {
     pub fn sequence_ended(&mut self, sequence: u16) {
         self.pages.forget(sequence);
         self.patience.forget(sequence);
+        self.overdue.forget(sequence);
     }
 }
 
@@ -131,6 +170,15 @@ fn uses_to_come<'a>(page: Page, context: &'a Context<'_>) -> impl Iterator<Item 
 /// wrong before nothing else is.
 fn is_held_for(next: Use, page: Page, context: &Context<'_>) -> bool {
     context.table.state(page).is_unread() || context.is_hardly_wrong(next.sequence)
+}
+
+/// By how many reads a page's use is overdue, where something was wrong before that says so.
+fn late(overdue: &Overdue, page: Page, next: Use, context: &Context<'_>) -> u64 {
+    match overdue.by(page, next) {
+        0 => 0,
+        late if context.table.state(page).is_unread() && !context.is_hardly_wrong(next.sequence) => late,
+        _ => 0,
+    }
 }
 
 /// What it costs not to have a page, or a block, that is used next in so many references, for each
@@ -151,15 +199,22 @@ fn worth(
 }
 
 /// The same of a page for this use of it, unless that has passed.
-fn worth_of(patience: &Patience, prices: &Prices, page: Page, next: Use, context: &Context<'_>) -> Option<f64> {
+fn worth_of(
+    (patience, overdue): (&Patience, &Overdue),
+    prices: &Prices,
+    page: Page,
+    next: Use,
+    context: &Context<'_>,
+) -> Option<f64> {
     let (references, device) = (context.references_until(next)?, context.device_of(page));
+    let references = references.max(late(overdue, page, next, context));
     let again_ns = prices.request_ns(device, context);
     Some(worth(patience, prices, next.sequence, device, references, again_ns, context))
 }
 
-fn value<'a>(patience: &'a Patience, prices: &'a Prices, context: &'a Context<'_>) -> impl Value + use<'a> {
+fn value<'a>(of: (&'a Patience, &'a Overdue), prices: &'a Prices, context: &'a Context<'_>) -> impl Value + use<'a> {
     move |page, next| match is_held_for(next, page, context) {
-        true => worth_of(patience, prices, page, next, context),
+        true => worth_of(of, prices, page, next, context),
         false => None,
     }
 }
@@ -168,16 +223,21 @@ impl Estimator<Prices> for Told {
     /// What was wrong before holds nothing that was read; but for a block that is used later no page goes that is
     /// used sooner.
     fn defends(&self, page: Page, prices: &Prices, context: &Context<'_>, need: Need) -> bool {
-        let is_dearer = |next| worth_of(&self.patience, prices, page, next, context) > Some(need.value);
+        let is_dearer =
+            |next| worth_of((&self.patience, &self.overdue), prices, page, next, context) > Some(need.value);
         need.value.is_finite() && uses_to_come(page, context).any(is_dearer)
     }
 
     fn least(&self, prices: &Prices, context: &Context<'_>, _: Need) -> Option<Candidate> {
-        self.pages.candidate(&value(&self.patience, prices, context), context)
+        let value = value((&self.patience, &self.overdue), prices, context);
+        let either = [self.pages.candidate(&value, context), self.overdue(&value, context)];
+        either.into_iter().flatten().min_by(|one, other| one.worth.total_cmp(&other.worth))
     }
 
     fn refresh(&mut self, prices: &mut Prices, context: &Context<'_>) {
-        self.pages.weigh(&value(&self.patience, prices, context), context);
+        let Told { pages, overdue, .. } = self;
+        overdue.settle(|page| pages.holds(page) && context.table.state(page).is_unread());
+        self.pages.weigh(&value((&self.patience, &self.overdue), prices, context), context);
     }
 
     fn knows_each(&self) -> bool {
@@ -189,7 +249,7 @@ impl Estimator<Prices> for Told {
     }
 
     fn worth(&self, page: Page, prices: &Prices, context: &Context<'_>) -> Option<f64> {
-        let value = value(&self.patience, prices, context);
+        let value = value((&self.patience, &self.overdue), prices, context);
         context.uses(page).filter_map(|next| value(page, next)).reduce(f64::max)
     }
 
@@ -198,7 +258,13 @@ impl Estimator<Prices> for Told {
     }
 
     fn own(&mut self, page: Page, prices: &mut Prices, context: &Context<'_>) {
-        self.pages.push(page, &value(&self.patience, prices, context), context);
+        if context.table.state(page).is_unread() {
+            let uses = context.uses(page).filter_map(|next| Some((context.references_until(next)?, next)));
+            if let Some((reads, next)) = uses.min_by_key(|&(reads, _)| reads) {
+                self.overdue.brought(page, context.table.came(), next, reads);
+            }
+        }
+        self.pages.push(page, &value((&self.patience, &self.overdue), prices, context), context);
     }
 
     fn disown(&mut self, page: Page, _: &mut Prices, _: &Context<'_>) {

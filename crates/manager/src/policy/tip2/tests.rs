@@ -114,7 +114,7 @@ impl Memory {
             let victim = victim.unwrap_or(expected);
             policy.left(victim, &context!(self));
             let block = self.table.remove(victim);
-            self.hints.forgo(block, self.files.of(block.file));
+            self.hints.forgo(block, self.files.of(block.file), None);
         }
         Ok(())
     }
