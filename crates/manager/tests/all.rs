@@ -17,6 +17,7 @@ mod hints;
 mod messages;
 mod model;
 mod order;
+mod overdue;
 mod own_hints;
 mod partitioned;
 mod registry;
