@@ -10,7 +10,8 @@ use crate::ids::{Block, Page, ReaderId};
 pub struct Nature {
     /// What was read is kept.
     pub keeps: bool,
-    /// A disclosed block that was given up before it was read is fetched again when its time comes.
+    /// A disclosed block that was given up before it was read is fetched again when its time comes, unless
+    /// that is overdue ([`Hinted::overdue_for`]).
     pub refetches: bool,
     /// It decides by what is still to come. Such a policy is of use where a whole trace is at hand
     /// ([`Manager::foreseeing`](crate::Manager::foreseeing)), and to no host of real programs.
@@ -70,8 +71,8 @@ pub trait Hinted {
     /// What it is worth to fetch this block ahead; None if it is too early for it.
     fn worth(&self, ahead: &Ahead, context: &Context<'_>) -> Option<Worth>;
 
-    /// The sequence for which a page was brought whose use should have come by now. Given up, it is not fetched again for
-    /// that use.
+    /// The sequence for which a page was brought, if its use should have come by now. Given up, the page is
+    /// not fetched again for that use.
     fn overdue_for(&self, _page: Page, _context: &Context<'_>) -> Option<u16> {
         None
     }
