@@ -33,7 +33,7 @@ use governor::{Governor, Requests};
 use line::Line;
 use overlap::Overlap;
 use pipe::{Flow, Pipe};
-use positioning::Positioning;
+use positioning::{Positioning, Spot};
 use quick::Quick;
 use sweep::Sweep;
 
@@ -521,6 +521,13 @@ impl Dispatch {
         self.devices.iter().any(Device::has_arm)
     }
 
+    /// Whether the disk of this block goes on at once into files that lie just behind what was read
+    /// before, as it has shown.
+    pub fn goes_on_into_files(&self, home: Home, block: Block) -> bool {
+        let device = self.devices.get(usize::from(self.disk_of(home, block).0));
+        device.is_some_and(|it| it.positioning.goes_on_into_files())
+    }
+
     /// A name led to this device.
     pub fn named(&mut self, id: DeviceId) {
         self.device(id);
@@ -686,7 +693,10 @@ impl Dispatch {
             let (requests, blocks) = device.pipe.delivered_since(flight.sent);
             device.positioning.finished_beside(took, requests, blocks);
             if let Some(alone) = device.alone {
-                device.positioning.ended((flight.since, now), place, flight.count, alone);
+                // Of a file whose place is not known it is nought.
+                let begins = flight.place > 0 && flight.first.index == 0;
+                let spot = Spot { place, blocks: flight.count, begins };
+                device.positioning.ended((flight.since, now), spot, alone);
             }
             device.pipe.blocks.best().into_iter().for_each(|best| device.positioning.delivered(best, flight.count));
         }

@@ -40,6 +40,15 @@ pub struct Piece {
     pub count: u64,
 }
 
+/// What begins within so many blocks of where another file ends lies just behind it: a drive has read
+/// as far by itself, and small files may share a block.
+const BEHIND_BLOCKS: u64 = 8;
+
+/// Whether a place is just behind a block that is at another one.
+pub(crate) fn is_just_behind(place: u64, block_at: u64) -> bool {
+    place.wrapping_sub(block_at) <= BEHIND_BLOCKS
+}
+
 /// Where a file begins: the (first) device, and how far up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Home {

@@ -6,6 +6,7 @@ mod at_once;
 mod bound;
 mod conformance;
 mod devices;
+mod files;
 mod formats;
 mod host;
 mod informed;

@@ -174,6 +174,10 @@ impl Object for Open {
         self.object.place()
     }
 
+    fn begins_at(&self) -> u64 {
+        self.object.begins_at()
+    }
+
     /// Not where what the system reads of it by itself would go wrong.
     fn file(&self) -> Option<&File> {
         let Faults { failed, short, ended, changed, .. } = self.dice.faults;

@@ -16,6 +16,7 @@
 //! system read without them.
 
 mod error;
+mod extent;
 mod faulty;
 mod folder;
 mod local;
@@ -28,6 +29,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 pub use error::Error;
+pub use extent::begins_at;
 pub use faulty::{Faults, Faulty};
 pub use folder::Folder;
 pub use local::Local;
@@ -132,6 +134,12 @@ pub trait Object: Send + Sync {
     /// and serves as many requests side by side as [`Store::depth`] says.
     fn place(&self) -> String {
         String::new()
+    }
+
+    /// How many bytes up on its place's device it begins; 0 where nobody says. Objects are brought in
+    /// the order of that, and an arm goes on at once from one to another that lies just behind it.
+    fn begins_at(&self) -> u64 {
+        0
     }
 
     /// The file that its bytes lie in, where it is read past the page cache: then the system may be

@@ -18,7 +18,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::{Error, Folder, Listed, Object, Store, Version};
+use crate::{Error, Folder, Listed, Object, Store, Version, begins_at};
 
 /// No system's clock ticks more coarsely: 100 ticks a second, and one of them may just have begun.
 const TICK_NS: u64 = 20_000_000;
@@ -182,6 +182,10 @@ impl Object for Open {
             Version::Stamp([device, ..]) => device.to_string(),
             Version::Tag(_) => String::new(),
         }
+    }
+
+    fn begins_at(&self) -> u64 {
+        begins_at(&self.file)
     }
 
     fn file(&self) -> Option<&File> {

@@ -19,6 +19,38 @@ fn folder(name: &str) -> PathBuf {
 }
 
 #[test]
+fn who_stands_between_says_where_an_object_begins() {
+    struct Placed;
+    impl Object for Placed {
+        fn size(&self) -> u64 {
+            0
+        }
+        fn version(&self) -> &Version {
+            &Version::Stamp([0; 5])
+        }
+        fn begins_at(&self) -> u64 {
+            81_920
+        }
+        fn read(&self, _: u64, _: &mut [IoSliceMut<'_>]) -> Result<(usize, Version), Error> {
+            Ok((0, self.version().clone()))
+        }
+    }
+    struct Place;
+    impl Store for Place {
+        fn open(&self, _: &str) -> Result<Arc<dyn Object>, Error> {
+            Ok(Arc::new(Placed))
+        }
+        fn list(&self, _: &str) -> Result<Vec<Listed>, Error> {
+            Ok(Vec::new())
+        }
+    }
+    assert_eq!(Faulty::new(Place, 1, Faults::default()).open("a").unwrap().begins_at(), 81_920);
+    let memory = Memory::default();
+    memory.put("a", *b"bytes");
+    assert_eq!(memory.open("a").unwrap().begins_at(), 0, "nobody says");
+}
+
+#[test]
 fn a_file_is_read_into_pieces_with_its_version() {
     let path = folder("pieces").join("a");
     let bytes: Vec<u8> = (0..20_000u32).map(|at| (at / 7) as u8).collect();

@@ -257,13 +257,14 @@ impl Objects {
 
     fn resolved(&mut self, file: FileId, opened: &Opened) -> Option<Event> {
         let entry = self.entries.get_mut(file.0 as usize)?.as_mut()?;
-        let Opened { size, version, place, is_in_file, asked, .. } = opened;
+        let Opened { size, version, place, begins_at, is_in_file, asked, .. } = opened;
         let (size, version, is_in_file, asked) = (*size, version.clone(), *is_in_file, *asked);
         let device = self.devices.device(entry.store, place, is_in_file);
         let Served { scheme, versions_last, .. } = self.devices.store(entry.store);
         let lasting = versions_last.then(|| ObjectKey::new(scheme, &entry.name, &version, size));
         entry.state = State::Known { size, version, device, is_in_file, asked, lasting };
-        Some(Event::FileKnown { file, device, blocks: size.div_ceil(self.block_bytes), place: 0 })
+        let (blocks, place) = (size.div_ceil(self.block_bytes), begins_at / self.block_bytes);
+        Some(Event::FileKnown { file, device, blocks, place })
     }
 
     /// A reader closed it.
@@ -394,5 +395,36 @@ impl Objects {
         let (store, name) = (Arc::clone(&self.devices.store(entry.store).store), Arc::clone(&entry.name));
         let (object, version) = (entry.object.clone(), version.clone());
         Ok(Origin { store, name, object, version, size: *size })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use foresee_store::{Local, begins_at};
+
+    use super::*;
+
+    #[test]
+    fn the_manager_hears_where_a_file_begins() {
+        let stores: Vec<(String, Arc<dyn Store>)> = vec![("file".to_owned(), Arc::new(Local::new()))];
+        let make = |threads_max| Workers::new(threads_max, |_: &mut dyn Iterator<Item = _>| {});
+        let mut objects = Objects::new(Devices::new(stores, 64, Box::new(make)), 4096);
+        let path = std::env::current_exe().unwrap();
+        let file = File::open(&path).unwrap();
+        // What was just built may have no place yet.
+        file.sync_all().unwrap();
+        let opened = Opened::open(&Local::new(), path.to_str().unwrap()).unwrap();
+        let begins_at = begins_at(&file);
+        assert_eq!(opened.begins_at, begins_at);
+        // Where the file system does not say.
+        let opened = Opened { begins_at: if begins_at > 0 { begins_at } else { 123 * 4096 }, ..opened };
+        let (_, events) = objects.opened(StoreId(0), path.to_str().unwrap(), &opened).unwrap();
+        let told = events.iter().find_map(|event| match event {
+            Event::FileKnown { place, .. } => Some(*place),
+            _ => None,
+        });
+        assert_eq!(told, Some(opened.begins_at / 4096));
     }
 }

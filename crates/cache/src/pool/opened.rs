@@ -20,6 +20,8 @@ pub struct Opened {
     pub version: Version,
     /// Which of its store's places it lies at.
     pub place: String,
+    /// How many bytes up on that place's device it begins; 0 where nobody says.
+    pub begins_at: u64,
     /// Whether the system can read it without a thread.
     pub is_in_file: bool,
     /// When the store was asked.
@@ -38,8 +40,8 @@ impl Opened {
         caught(|| {
             let object = open()?;
             let (size, version, place) = (object.size(), object.version().clone(), object.place());
-            let is_in_file = object.file().is_some();
-            Ok(Opened { object, size, version, place, is_in_file, asked })
+            let (begins_at, is_in_file) = (object.begins_at(), object.file().is_some());
+            Ok(Opened { object, size, version, place, begins_at, is_in_file, asked })
         })
     }
 

@@ -13,6 +13,8 @@
 //! apart:      requests that were at the device when the one before them ended, and begin far from its end
 //! dear:       of those, the ones that took more than 3 P / 16 from then on beside their bytes
 //! near everywhere: fewer than a quarter of those apart are dear
+//! goes on into files: of lone requests that begin a file just behind what was read before, more than half take less
+//!                     than 8 b beside their bytes
 //! ```
 //!
 //! Of those that are served side by side each costs a third of what one waits, at most. One by one
@@ -25,12 +27,16 @@
 //! may be so long that each waits for the bytes of all before it. What lies apart tells them from one
 //! another: to an arm it costs the way, to a link its bytes.
 //!
+//! An arm is where the next file begins that lies behind the last one, and the drive has read on by
+//! itself: to go on there takes little beside the bytes. A link waits for each file as for any other.
+//!
 //! Worked example: an arm of 4.5 ms that brings 12.2 blocks a millisecond, and 32 requests of a block
 //! that are always out. Each takes 147 ms and ends 4.6 ms after the one before. The first request
 //! was alone and brought 256 blocks in 25.5 ms: 4.6 of them without the bytes of the other 255.
 
 use super::line::Line;
 use crate::ids::Time;
+use crate::layout::is_just_behind;
 
 /// The latest request beside others weighs a 32nd; of lone ones, which are fewer, an eighth.
 const BESIDE_WEIGHT: f64 = 1.0 / 32.0;
@@ -48,6 +54,12 @@ const DEAR_PART: f64 = 3.0 / 16.0;
 /// If fewer of the requests apart are dear than this part, there is no arm. A link is late now and
 /// then; and of an arm's some are near by chance (with half, four disks took 1.006 of the time).
 const DEAR_SHARE: f64 = 0.25;
+/// To begin a file takes little if it takes less than so many blocks. (By the mean a device that goes on
+/// seems not to, once what stays lies between the files. By that, with 4 blocks a disk took 1.02 of
+/// the time with 8 for short recordings; with 16 the same, but a slow link up to 1.23.)
+const BEGIN_BLOCKS: f64 = 8.0;
+/// And if more of them take as little than this part.
+const QUICK_SHARE: f64 = 0.5;
 /// What so long requests deliver says what bytes take. Shorter ones may be slow by their number.
 const LONG_BLOCKS: u64 = 32;
 const LONG_WEIGHT: f64 = 1.0 / 256.0;
@@ -65,6 +77,20 @@ pub(crate) struct Positioning {
     /// Requests apart, and the part of them that is dear: a mean.
     apart: u32,
     dear: f64,
+    /// Lone requests that begin a file just behind what was read before, and the part of them that is
+    /// quick: a mean.
+    begun: u32,
+    quick: f64,
+}
+
+/// Where a request was.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Spot {
+    /// On the device.
+    pub place: u64,
+    pub blocks: u64,
+    /// Whether a file begins there.
+    pub begins: bool,
 }
 
 impl Positioning {
@@ -76,9 +102,17 @@ impl Positioning {
         }
     }
 
-    /// A request for so many blocks at this place of the device, sent and ended then.
-    pub fn ended(&mut self, (sent, now): (Time, Time), place: u64, blocks: u64, alone: Line) {
+    /// A request was sent and ended then.
+    pub fn ended(&mut self, (sent, now): (Time, Time), spot: Spot, alone: Line) {
+        let Spot { place, blocks, begins } = spot;
         let before = self.last.replace((now, place.saturating_add(blocks)));
+        let is_begun = |&(last, end): &(Time, u64)| sent >= last && is_just_behind(place, end.saturating_sub(1));
+        if begins && before.as_ref().is_some_and(is_begun) {
+            let took_ns = now.0.saturating_sub(sent.0) as f64 - self.bytes_ns(blocks as f64, alone);
+            self.begun = self.begun.saturating_add(1);
+            let is_quick = took_ns < BEGIN_BLOCKS * self.block_ns(alone);
+            self.quick += (f64::from(u8::from(is_quick)) - self.quick) * BESIDE_WEIGHT.max(1.0 / f64::from(self.begun));
+        }
         if let Some((last, _)) = before.filter(|&(last, end)| sent < last && place.abs_diff(end) > APART_BLOCKS) {
             let waited_ns = now.0.saturating_sub(last.0) as f64 - self.bytes_ns(blocks as f64, alone);
             let is_dear = waited_ns > DEAR_PART * self.ns(alone);
@@ -140,6 +174,11 @@ impl Positioning {
         Some(self.without_bytes(beside, alone) > PART * self.ns(alone))
     }
 
+    /// Whether it takes little to begin a file that lies just behind what was read before.
+    pub fn goes_on_into_files(&self) -> bool {
+        self.begun >= REQUESTS_MIN && self.quick > QUICK_SHARE
+    }
+
     /// Whether what lies apart was seen to cost hardly more than its bytes.
     pub fn is_near_everywhere(&self) -> bool {
         self.apart >= REQUESTS_MIN && self.dear < DEAR_SHARE
@@ -173,7 +212,8 @@ mod tests {
                 let (since, end, blocks, before) = at_device.pop_front().unwrap();
                 (now, ended, blocks_ended) = (end, ended + 1, blocks_ended + blocks);
                 positioning.finished_beside(end - since, ended - before.0, blocks_ended - before.1);
-                positioning.ended((Time(since), Time(end)), 1_000_000 * (ended % 2), blocks, lone.unwrap());
+                let spot = Spot { place: 1_000_000 * (ended % 2), blocks, begins: false };
+                positioning.ended((Time(since), Time(end)), spot, lone.unwrap());
             }
             let begun = free.pop_front().unwrap().max(now);
             link = (begun + LATENCY).max(link) + (blocks - 1) * BLOCK_NS;
@@ -211,8 +251,35 @@ mod tests {
         let mut arm = Positioning::default();
         let mut lone = None;
         Line::add(&mut lone, LATENCY, 1, 1.0);
-        (1..100).for_each(|at| arm.ended((Time(0), Time(LATENCY + at * BLOCK_NS)), at, 1, lone.unwrap()));
+        (1..100).for_each(|at| {
+            let spot = Spot { place: at, blocks: 1, begins: false };
+            arm.ended((Time(0), Time(LATENCY + at * BLOCK_NS)), spot, lone.unwrap());
+        });
         assert!(!arm.is_near_everywhere(), "{arm:?}");
+    }
+
+    /// After so many lone requests of a block that take so long, each for a place so far behind the one
+    /// before.
+    fn after_files(requests: u64, took_ns: u64, behind: u64, begins: bool) -> bool {
+        let mut lone = None;
+        (1..9).for_each(|blocks| Line::add(&mut lone, LATENCY + blocks * BLOCK_NS, blocks, 1.0 / 8.0));
+        let mut positioning = Positioning::default();
+        positioning.delivered(1.0 / BLOCK_NS as f64, 8);
+        for at in 0..requests {
+            let spot = Spot { place: 1000 + at * (behind + 1), blocks: 1, begins };
+            positioning.ended((Time(at * LATENCY), Time(at * LATENCY + took_ns)), spot, lone.unwrap());
+        }
+        positioning.goes_on_into_files()
+    }
+
+    #[test]
+    fn an_arm_goes_on_into_the_files_that_lie_behind_one_another() {
+        assert!(after_files(9, 2 * BLOCK_NS, 0, true));
+        assert!(after_files(9, 2 * BLOCK_NS, 7, true), "few blocks between");
+        assert!(!after_files(8, 2 * BLOCK_NS, 0, true), "the first lies behind nothing, and seven say little");
+        assert!(!after_files(100, 2 * BLOCK_NS, 8, true), "not just behind");
+        assert!(!after_files(100, 2 * BLOCK_NS, 0, false), "reads go on in one file");
+        assert!(!after_files(100, LATENCY, 0, true), "a link: each waits");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::dispatch::Dispatch;
 use crate::files::{Files, Known};
 use crate::hint::{Hints, Use};
 use crate::ids::{Block, DeviceId, FileId, Page};
+use crate::layout::is_just_behind;
 use crate::table::Table;
 
 /// What was known of what a sequence will read.
@@ -79,6 +80,22 @@ impl Context<'_> {
         match self.files.of(block.file) {
             Known::Here { home, .. } => home.device,
             _ => DeviceId(0),
+        }
+    }
+
+    /// Whether reading goes on at once from that block into the file that begins with this one, which
+    /// lies just behind it: an arm is there already.
+    pub(super) fn goes_on_into(&self, begin: Block, from: Block) -> bool {
+        match (self.files.of(begin.file), self.files.of(from.file)) {
+            // Where a place is not known it is nought.
+            (Known::Here { home, .. }, Known::Here { home: before, .. }) => {
+                home.device == before.device
+                    && home.place > 0
+                    && before.place > 0
+                    && is_just_behind(home.place, before.place + from.index)
+                    && self.dispatch.goes_on_into_files(home, begin)
+            }
+            _ => false,
         }
     }
 

@@ -8,7 +8,6 @@ mod mounts;
 mod open;
 mod pagecache;
 mod pieces;
-mod place;
 mod residency;
 mod scratch;
 mod share;

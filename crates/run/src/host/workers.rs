@@ -10,12 +10,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use foresee_manager::{FetchId, FileId};
+use foresee_store::begins_at;
 
 use super::doorbell::Doorbell;
 use super::leases;
 use super::mounts::{Answer, Kind, Mounts, ask};
 use super::open::{Opened, Resolved};
-use super::place::place_of;
 use super::residency::{BLOCK_BYTES, drop_blocks};
 use super::scratch::Scratch;
 use super::unlooked::Unlooked;
@@ -287,7 +287,7 @@ fn look(path: &Path, mounts: &Mutex<Mounts>, warm: &Warm) -> io::Result<Found> {
     let kind = lock(mounts).kind(identity.0, path);
     let opens = is_file && size > 0 && !matches!(kind, Kind::Memory | Kind::Foreign);
     let opened = if opens { found.open(None).ok().map(|file| Arc::new(Opened::new(file, kind))) } else { None };
-    let place = opened.as_deref().map_or(0, |opened| place_of(&opened.file));
+    let place = opened.as_deref().map_or(0, |opened| begins_at(&opened.file) / BLOCK_BYTES);
     Ok(Found { opened, is_file, identity, size, place })
 }
 

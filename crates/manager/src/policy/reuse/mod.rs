@@ -33,7 +33,8 @@
 //!   little is taken to be as all blocks are, and these as something that falls with age. Where less
 //!   of that came true at younger ages, less is believed of older ones.
 //! - **What a miss costs** (`runs.rs`). What is read in a run is read ahead, so that missing all of
-//!   it costs about one wait: what is read by itself stays in its place. Not beside what is told, on
+//!   it costs about one wait: what is read by itself stays in its place. An arm goes on into the
+//!   files that lie behind one another. Not beside what is told, on
 //!   an arm: there it is missed one by one, where what is told is wrong, and each is a turn. For the
 //!   same hits misses that lie together are cheaper: hence `onward`.
 //! - **The newest pages are spared where runs are read ahead**: what is known of a run is in them.
@@ -186,7 +187,7 @@ impl Reuse {
         let interval = before.map(|before| self.now - before.at());
         let turn = (self.memory(context) / TURNS).max(TURN_MIN);
         let class = self.learned.class(block, interval, turn, self.now, self.memory(context));
-        let kind = Kind { class, grade: self.runs.refer(block) };
+        let kind = Kind { class, grade: self.runs.refer(block, |last| context.goes_on_into(block, last)) };
         if let Some(before) = before {
             self.learned.costs.read_again(class.source, before.grade(), kind.grade);
         }

@@ -6,6 +6,9 @@
 //! then probed, a log and its readers. So it is learned of blocks that are read again, found here or
 //! not, by the runs in which they had been read, of each file that is told apart; as long as little
 //! was seen, it is taken that they are read as before.
+//!
+//! On an arm a run goes on from one file to the next one if that lies just behind it. What is missed
+//! there of many short files is read in one way, and what of them stays costs a turn to pass over.
 
 use super::sources::Source;
 use crate::ids::{Block, NO_KEY};
@@ -64,19 +67,25 @@ impl Runs {
         self.last[self.number(0)] == block.key()
     }
 
-    /// The run that goes on with this block; of several the one read last.
-    fn of(&self, block: Block) -> Option<usize> {
-        let before = Block { index: block.index.checked_sub(1)?, ..block }.key();
+    /// The run that goes on with this block; of several the one read last. With a file's first one goes
+    /// on what `goes_on` says of a run's last block.
+    fn of(&self, block: Block, goes_on: impl Fn(Block) -> bool) -> Option<usize> {
+        let Some(index) = block.index.checked_sub(1) else {
+            let last = |at: &usize| self.last[self.number(*at)];
+            let is_before = |at: &usize| last(at) != NO_KEY && goes_on(Block::from_key(last(at)));
+            return (0..HEADS).find(is_before);
+        };
+        let before = Block { index, ..block }.key();
         let numbers = (0..HEADS).fold(0, |numbers: u32, number| numbers | u32::from(self.last[number] == before) << number);
         if numbers == 0 { None } else { (0..HEADS).find(|&at| numbers & 1 << self.number(at) != 0) }
     }
 
-    /// A reference. The power of two of how long its run will be: as long as the run read last is,
-    /// or as it is by now. (As long as the last one in its file: a link takes 0.99 of the time, but an
-    /// arm 1.03.)
-    pub fn refer(&mut self, block: Block) -> u8 {
+    /// A reference, and whether a file's first block goes on from the last one of a run in another file.
+    /// The power of two of how long its run will be: as long as the run read last is, or as it is by now.
+    /// (As long as the last one in its file: a link takes 0.99 of the time, but an arm 1.03.)
+    pub fn refer(&mut self, block: Block, goes_on: impl Fn(Block) -> bool) -> u8 {
         let latest = self.lengths[self.number(0)].len;
-        let (number, length) = match self.of(block).map(|at| self.renew(at)) {
+        let (number, length) = match self.of(block, goes_on).map(|at| self.renew(at)) {
             Some(number) => {
                 let Length { len, before } = self.lengths[number];
                 (number, Length { len: len.saturating_add(1), before })
@@ -166,12 +175,27 @@ mod tests {
     fn a_run_is_as_long_as_it_is_or_as_the_last_one_was() {
         let mut runs = Runs::default();
         let mut grades = |file, from, count| -> Vec<u8> {
-            (from..from + count).map(|index| runs.refer(block(file, index))).collect()
+            (from..from + count).map(|index| runs.refer(block(file, index), |_| false)).collect()
         };
         assert_eq!(grades(3, 10, 9), [0, 1, 1, 2, 2, 2, 2, 3, 3]);
         assert_eq!(grades(3, 700, 2), [3, 3]);
         assert_eq!(grades(4, 900, 2), [1, 1]);
         assert_eq!(grades(3, 2_000, 100)[99], GRADE_MAX as u8);
+    }
+
+    #[test]
+    fn a_run_goes_on_into_the_file_behind_it() {
+        let mut runs = Runs::default();
+        // Files of three blocks, which lie in the order of their numbers.
+        let mut grades = |file, count| -> Vec<u8> {
+            let goes_on = |last: Block| last == block(file - 1, 2);
+            (0..count).map(|index| runs.refer(block(file, index), goes_on)).collect()
+        };
+        assert_eq!(grades(3, 3), [0, 1, 1]);
+        assert_eq!(grades(4, 3), [2, 2, 2]);
+        assert_eq!(grades(5, 2), [2, 3]);
+        assert_eq!(grades(9, 1), [3], "a run of its own, taken to be as long as the one before");
+        assert_eq!(grades(10, 3), [0, 1, 1], "the file before was not read to its end");
     }
 
     #[test]
@@ -198,7 +222,7 @@ mod tests {
         for index in 0..8 {
             for file in 0..4 {
                 assert!(!runs.is_at(block(file, index)));
-                assert_eq!(u32::from(runs.refer(block(file, index))), (index as u32 + 1).ilog2());
+                assert_eq!(u32::from(runs.refer(block(file, index), |_| false)), (index as u32 + 1).ilog2());
                 assert!(runs.is_at(block(file, index)));
             }
         }

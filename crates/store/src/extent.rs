@@ -1,9 +1,8 @@
-//! Where a file begins on its device: fetches sorted by it are one sweep of a disk's arm.
+//! Where a file begins on its device: fetches sorted by it are one sweep of a disk's arm, and files
+//! that lie behind one another are read in one way.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
-
-use super::residency::BLOCK_BYTES;
 
 /// _IOWR('f', 11, struct fiemap) of linux/fs.h.
 const FS_IOC_FIEMAP: libc::Ioctl = 0xc020_660b_u32 as libc::Ioctl;
@@ -26,13 +25,13 @@ struct Fiemap {
     extent_reserved: [u32; 3],
 }
 
-/// The device's block that holds the file's first; 0 if the file system does not say. Later
-/// fragments may lie elsewhere: their order among each other is right all the same.
-pub fn place_of(file: &File) -> u64 {
-    let mut map = Fiemap { length: BLOCK_BYTES, extent_count: 1, ..Fiemap::default() };
+/// How many bytes up on its device a file begins; 0 if the file system does not say. Later fragments
+/// may lie elsewhere: their order among each other is right all the same.
+pub fn begins_at(file: &File) -> u64 {
+    let mut map = Fiemap { length: 1, extent_count: 1, ..Fiemap::default() };
     // SAFETY: the structure is the kernel's, with the room for extents that it is told of.
     let done = unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP, &raw mut map) };
-    if done == 0 && map.mapped_extents > 0 { map.physical / BLOCK_BYTES } else { 0 }
+    if done == 0 && map.mapped_extents > 0 { map.physical } else { 0 }
 }
 
 #[cfg(test)]
@@ -42,7 +41,7 @@ mod tests {
     #[test]
     fn a_file_lies_where_its_file_system_says() {
         assert_eq!(size_of::<Fiemap>(), 32 + 56, "the kernel's structures");
-        assert_eq!(place_of(&File::open("/dev/null").unwrap()), 0);
+        assert_eq!(begins_at(&File::open("/dev/null").unwrap()), 0);
         let file = File::open(std::env::current_exe().unwrap()).unwrap();
         // What was just built may have no place yet.
         file.sync_all().unwrap();
@@ -52,7 +51,7 @@ mod tests {
             libc::fstatfs(file.as_raw_fd(), &raw mut found) == 0 && found.f_type == libc::EXT4_SUPER_MAGIC
         };
         if on_ext4 {
-            assert_ne!(place_of(&file), 0, "ext4 says where a file begins, and block 0 is its own");
+            assert_ne!(begins_at(&file), 0, "ext4 says where a file begins, and block 0 is its own");
         } else {
             println!("skipped: the tests do not lie on ext4");
         }
