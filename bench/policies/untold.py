@@ -12,7 +12,8 @@ without foresee. Then those in which it has more than a point of hits less than 
 1.03 times as long as the best; then the same of `experts`. Then the means: of each policy by itself against the best one of each cell.
 
 Hits are those of what a policy keeps: of `informed`, what it goes by where nothing is disclosed. Time is that of a network device (64
-requests of 5 ms at once), without thought, and that of a disk, where runs are read ahead: under `informed`, else `readahead:keep=POLICY`, at 20 and 50 %.
+requests of 5 ms at once), and that of a disk, without thought, where runs are read ahead: under `informed`, else
+`readahead:keep=POLICY`, at 20 and 50 %.
 Against LRU with the kernel's readahead (`--readahead osf1`) that reads ahead beside the default too, as under `foresee run`, and then
 does not, as under the library and the mount, where alone the default reads ahead.
 
@@ -133,7 +134,8 @@ def show_times(places, where):
     ratios = {policy: {place: times[policy] / best[place] for place, times in places.items()} for policy in [*OURS, *TIMED_POLICIES]}
     for ours in OURS:
         short = sorted(((ratio, place) for place, ratio in ratios[ours].items() if ratio > TIMES_MAX), reverse=True)
-        print(f"\n{len(short)} of {len(places)} cells: {ours} takes more than {TIMES_MAX} times as long as the best, runs read ahead, {where}")
+        what = f"{ours} takes more than {TIMES_MAX} times as long as the best, runs read ahead, {where}"
+        print(f"\n{len(short)} of {len(places)} cells: {what}")
         for ratio, place in short:
             (trace, half, blocks), times = place, places[place]
             name = min(TIMED_POLICIES, key=times.get)

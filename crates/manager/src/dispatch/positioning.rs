@@ -106,7 +106,8 @@ impl Positioning {
     pub fn ended(&mut self, (sent, now): (Time, Time), spot: Spot, alone: Line) {
         let Spot { place, blocks, begins } = spot;
         let before = self.last.replace((now, place.saturating_add(blocks)));
-        let is_begun = |&(last, end): &(Time, u64)| sent >= last && is_just_behind(place, end.saturating_sub(1));
+        let is_begun =
+            |&(last, end): &(Time, u64)| sent >= last && place >= end && is_just_behind(place, end.saturating_sub(1));
         if begins && before.as_ref().is_some_and(is_begun) {
             let took_ns = now.0.saturating_sub(sent.0) as f64 - self.bytes_ns(blocks as f64, alone);
             self.begun = self.begun.saturating_add(1);
@@ -266,7 +267,7 @@ mod tests {
         let mut positioning = Positioning::default();
         positioning.delivered(1.0 / BLOCK_NS as f64, 8);
         for at in 0..requests {
-            let spot = Spot { place: 1000 + at * (behind + 1), blocks: 1, begins };
+            let spot = Spot { place: 1000 + at * behind.wrapping_add(1), blocks: 1, begins };
             positioning.ended((Time(at * LATENCY), Time(at * LATENCY + took_ns)), spot, lone.unwrap());
         }
         positioning.goes_on_into_files()
@@ -280,6 +281,7 @@ mod tests {
         assert!(!after_files(100, 2 * BLOCK_NS, 8, true), "not just behind");
         assert!(!after_files(100, 2 * BLOCK_NS, 0, false), "reads go on in one file");
         assert!(!after_files(100, LATENCY, 0, true), "a link: each waits");
+        assert!(!after_files(100, 2 * BLOCK_NS, u64::MAX, true), "the same again");
     }
 
     #[test]

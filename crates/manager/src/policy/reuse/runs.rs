@@ -71,9 +71,10 @@ impl Runs {
     /// on what `goes_on` says of a run's last block.
     fn of(&self, block: Block, goes_on: impl Fn(Block) -> bool) -> Option<usize> {
         let Some(index) = block.index.checked_sub(1) else {
-            let last = |at: &usize| self.last[self.number(*at)];
-            let is_before = |at: &usize| last(at) != NO_KEY && goes_on(Block::from_key(last(at)));
-            return (0..HEADS).find(is_before);
+            // What is read again is not behind itself.
+            let is_before = |last: Block| last.file != block.file && goes_on(last);
+            let last = |at: usize| Some(self.last[self.number(at)]).filter(|&key| key != NO_KEY);
+            return (0..HEADS).find(|&at| last(at).is_some_and(|key| is_before(Block::from_key(key))));
         };
         let before = Block { index, ..block }.key();
         let numbers = (0..HEADS).fold(0, |numbers: u32, number| numbers | u32::from(self.last[number] == before) << number);
@@ -196,6 +197,9 @@ mod tests {
         assert_eq!(grades(5, 2), [2, 3]);
         assert_eq!(grades(9, 1), [3], "a run of its own, taken to be as long as the one before");
         assert_eq!(grades(10, 3), [0, 1, 1], "the file before was not read to its end");
+        let again = |runs: &mut Runs, file| runs.refer(block(file, 0), |last| last.file == FileId(file));
+        let grades: Vec<u8> = (0..9).flat_map(|_| [again(&mut runs, 20), again(&mut runs, 30)]).collect();
+        assert_eq!(grades[1..], [0; 17], "a block read again is not behind itself");
     }
 
     #[test]
