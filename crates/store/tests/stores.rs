@@ -1,7 +1,8 @@
 //! Files of this machine, and a store that misbehaves.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{ErrorKind, IoSliceMut, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -9,7 +10,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::Duration;
 
-use foresee_store::{Error, Faults, Faulty, Folder, Listed, Local, Memory, Object, Store, Upload, Version};
+use foresee_store::{Error, Faults, Faulty, Folder, Listed, Local, Memory, Object, Store, Upload, Version, begins_at};
 
 fn folder(name: &str) -> PathBuf {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("stores-{name}"));
@@ -48,6 +49,18 @@ fn who_stands_between_says_where_an_object_begins() {
     let memory = Memory::default();
     memory.put("a", *b"bytes");
     assert_eq!(memory.open("a").unwrap().begins_at(), 0, "nobody says");
+}
+
+#[test]
+fn a_file_says_where_it_begins_if_a_device_of_this_machine_holds_it() {
+    let path = folder("begins").join("a");
+    fs::write(&path, "bytes").unwrap();
+    let file = File::open(&path).unwrap();
+    // What was just written may have no place yet.
+    file.sync_all().unwrap();
+    let is_on_device = libc::major(file.metadata().unwrap().dev()) > 0;
+    let expected = if is_on_device { begins_at(&file) } else { 0 };
+    assert_eq!(Local::new().open(path.to_str().unwrap()).unwrap().begins_at(), expected);
 }
 
 #[test]
