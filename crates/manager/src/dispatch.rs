@@ -693,8 +693,8 @@ impl Dispatch {
             let (requests, blocks) = device.pipe.delivered_since(flight.sent);
             device.positioning.finished_beside(took, requests, blocks);
             if let Some(alone) = device.alone {
-                // Of a file whose place is not known it is nought.
-                let begins = flight.place > 0 && flight.first.index == 0;
+                // Of a file whose place is not known that is nought. Beside others it waits for them.
+                let begins = flight.place > 0 && flight.first.index == 0 && flight.beside == 0;
                 let spot = Spot { place, blocks: flight.count, begins };
                 device.positioning.ended((flight.since, now), spot, alone);
             }

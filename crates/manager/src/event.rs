@@ -100,7 +100,7 @@ messages! {
     /// What happened, in the order it happened.
     Event {
         /// The host resolved a file's name, or the reader opened it: its device and size are known, and `place`, where on the
-        /// device it begins, in blocks, which orders fetches (0 where it is not known).
+        /// device it begins, in blocks (0 where it is not known).
         FileKnown = "file-known" { file: FileId, device: DeviceId, blocks: u64, place: u64 }
         /// Reading ahead on this device may cost more than it gains: it lies behind a network or a daemon. Of files longer than `blocks`,
         /// only what a reader discloses through the hint library is fetched ahead, and no run that nobody disclosed; one request

@@ -40,13 +40,14 @@ pub struct Piece {
     pub count: u64,
 }
 
-/// What begins within so many blocks of where another file ends lies just behind it: a drive has read
-/// as far by itself, and small files may share a block.
+/// What begins within so many blocks of where reading was lies just behind it: a drive has read as far
+/// by itself.
 const BEHIND_BLOCKS: u64 = 8;
 
-/// Whether a place is just behind a block that is at another one.
+/// Whether a place is just behind a block that is at another one. What shares that block is not: it
+/// would be behind and before it.
 pub(crate) fn is_just_behind(place: u64, block_at: u64) -> bool {
-    place.wrapping_sub(block_at) <= BEHIND_BLOCKS
+    place > block_at && place - block_at <= BEHIND_BLOCKS
 }
 
 /// Where a file begins: the (first) device, and how far up.
@@ -123,6 +124,12 @@ impl Stripe {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn just_behind_is_behind_and_near() {
+        let is_behind = |place| is_just_behind(place, 100);
+        assert_eq!([99, 100, 101, 108, 109].map(is_behind), [false, false, true, true, false]);
+    }
     use proptest::prelude::*;
 
     #[test]

@@ -25,13 +25,18 @@ struct Fiemap {
     extent_reserved: [u32; 3],
 }
 
+/// Flags of an extent that has no place of its own on the device: it is not known yet, is encoded, is not
+/// of whole blocks, or lies inside of the file's inode.
+const PLACELESS: u32 = 0x2 | 0x8 | 0x100 | 0x200;
+
 /// How many bytes up on its device a file begins; 0 if the file system does not say. Later fragments
 /// may lie elsewhere: their order among each other is right all the same.
 pub fn begins_at(file: &File) -> u64 {
     let mut map = Fiemap { length: 1, extent_count: 1, ..Fiemap::default() };
     // SAFETY: the structure is the kernel's, with the room for extents that it is told of.
     let done = unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP, &raw mut map) };
-    if done == 0 && map.mapped_extents > 0 { map.physical } else { 0 }
+    let has_place = done == 0 && map.mapped_extents > 0 && map.extent_flags & PLACELESS == 0;
+    if has_place { map.physical } else { 0 }
 }
 
 #[cfg(test)]

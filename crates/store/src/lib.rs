@@ -136,8 +136,8 @@ pub trait Object: Send + Sync {
         String::new()
     }
 
-    /// How many bytes up on its place's device it begins; 0 where nobody says. Objects are brought in
-    /// the order of that, and an arm goes on at once from one to another that lies just behind it.
+    /// How many bytes up on its place's device it begins; 0 where nobody says. An arm goes on at
+    /// once from one object to another that lies just behind it, which a cache may go by.
     fn begins_at(&self) -> u64 {
         0
     }

@@ -89,7 +89,7 @@ pub(crate) struct Spot {
     /// On the device.
     pub place: u64,
     pub blocks: u64,
-    /// Whether a file begins there.
+    /// Whether a file begins there, and nothing else was out.
     pub begins: bool,
 }
 
@@ -106,8 +106,7 @@ impl Positioning {
     pub fn ended(&mut self, (sent, now): (Time, Time), spot: Spot, alone: Line) {
         let Spot { place, blocks, begins } = spot;
         let before = self.last.replace((now, place.saturating_add(blocks)));
-        let is_begun =
-            |&(last, end): &(Time, u64)| sent >= last && place >= end && is_just_behind(place, end.saturating_sub(1));
+        let is_begun = |&(last, end): &(Time, u64)| sent >= last && is_just_behind(place, end.saturating_sub(1));
         if begins && before.as_ref().is_some_and(is_begun) {
             let took_ns = now.0.saturating_sub(sent.0) as f64 - self.bytes_ns(blocks as f64, alone);
             self.begun = self.begun.saturating_add(1);
