@@ -4,6 +4,7 @@ Mixed: 1, 8 and 64 sequential readers and one that reads records of a hot set; a
 and at 8 MiB. Beside: one of these reads its file six times while the other reads its hot set, which together are 1.4 times the memory.
 Again: the same at 128 KiB, after a run was recorded that read other records of the hot set; with what foresee remembers of that.
 Repeated: rg over a tree, and a look-up in cscope's database, six times in a row in 1 / 1.4 of what they read.
+Apart: tac, which reads a file from its end, and a column of a matrix whose rows are no multiple of a block, read field by field.
 Each runs plain, and under `foresee run --no-words`, with `--no-learn` but for what is recorded; in turn, each time on a cold cache,
 in a memory group; foresee's own memory comes on top where it runs, so that the cache is the same.
 
@@ -44,6 +45,16 @@ TREE = "source/fs"
 REPEATED = {
     "rg": (TREE, ["rg", "-c", "sched_domain", TREE]),
     "cscope": ("source/cscope.out", ["sh", "-c", "cd source && cscope -d -L -0 sched_domain"]),
+}
+# A row of 6,251 doubles, of which one is read.
+ROW_BYTES, FIELD_AT = 50_008, 24
+COLUMN = f"""import os
+fd = os.open('random', os.O_RDONLY)
+rows = os.fstat(fd).st_size // {ROW_BYTES}
+print(sum(os.pread(fd, 8, row * {ROW_BYTES} + {FIELD_AT})[0] for row in range(rows)))"""
+APART = {
+    "tac": ("loop", ["sh", "-c", "tac loop | cksum"]),
+    "column": ("random", [sys.executable, "-c", COLUMN]),
 }
 
 
@@ -154,11 +165,11 @@ def readers(arguments, disk, model, memory, words, one=None):
     return runs
 
 
-def repeated(arguments, disk, model, name):
-    data, command = REPEATED[name]
+def repeated(arguments, disk, model, name, programs=REPEATED, passes=PASSES):
+    data, command = programs[name]
     size = size_of(Path(disk.mount) / data)
     memory = int(size / RATIO) + OWN_BYTES
-    runs = both(arguments, lambda arm: run(arguments, disk, model, memory, command, arm, PASSES))
+    runs = both(arguments, lambda arm: run(arguments, disk, model, memory, command, arm, passes))
     for result in (result for arm in runs.values() for result in arm):
         result["output"] = digest(result["output"])
     return {"name": name, "data_bytes": size, "memory": memory, "runs": runs}
@@ -186,6 +197,9 @@ def inside(arguments):
             if wants(arguments, program):
                 print(f"{name}: {program}, again and again", file=sys.stderr, flush=True)
                 raw["repeated"].append(repeated(arguments, disk, DISKS[name], program))
+        for program in APART if wants(arguments, "apart") else []:
+            print(f"{name}: {program}", file=sys.stderr, flush=True)
+            raw["apart"].append(repeated(arguments, disk, DISKS[name], program, APART, 1))
         common.keep(arguments, f"unhinted-{name}", raw)
 
 
@@ -197,7 +211,7 @@ def not_wanted(arguments, name):
     """Earlier results of what is not measured now."""
     path = arguments.results / f"unhinted-{name}.json"
     earlier = json.loads(path.read_text()) if path.exists() else {}
-    rows = {part: [] if wants(arguments, part) else earlier.get(part, []) for part in ("mixed", "again", "beside")}
+    rows = {part: [] if wants(arguments, part) else earlier.get(part, []) for part in ("mixed", "again", "beside", "apart")}
     return {**rows, "repeated": [row for row in earlier.get("repeated", []) if not wants(arguments, row["name"])]}
 
 
@@ -232,6 +246,11 @@ def table(results):
             print(f"\nMedians of {rounds(raw['repeated'])} runs each\n")
             print("| program, data, memory | arm | six passes | read in each pass, MiB |\n| --- | --- | ---: | --- |")
         for row in raw["repeated"]:
+            print("\n".join(repeated_lines(row)))
+        if raw.get("apart"):
+            print(f"\nMedians of {rounds(raw['apart'])} runs each\n")
+            print("| program, data, memory | arm | all | read, MiB |\n| --- | --- | ---: | --- |")
+        for row in raw.get("apart", []):
             print("\n".join(repeated_lines(row)))
 
 
@@ -283,4 +302,4 @@ def digest(output):
 
 
 if __name__ == "__main__":
-    main(__doc__, "load", ["mixed", "again", "beside", *REPEATED], [make_data, inside, table])
+    main(__doc__, "load", ["mixed", "again", "beside", "apart", *REPEATED], [make_data, inside, table])

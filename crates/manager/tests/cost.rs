@@ -106,14 +106,14 @@ fn far_before_near() {
 fn hints_that_are_never_read_take_nothing_from_others() {
     let trusts = [Trust::Full, Trust::Earned { initial_blocks: 64 }];
     for (policy, trust) in [TESTBED, "informed:keep=lru"].into_iter().flat_map(|it| trusts.map(|trust| (it, trust))) {
-        let mut driver = Driver::simple(policy, 150, trust);
+        let mut driver = Driver::simple(policy, 138, trust);
         driver.known(0, 1 << 20);
         let misses = |driver: &mut Driver| {
             let before = driver.manager.statistics().misses;
             for step in 0..1000_u64 {
                 driver.hint(1, 0, Want::Range { first: 10_000 + step * 7, count: 5 });
                 // In no order that would be read ahead.
-                driver.read(2, 0, step * 9 % 140, 1);
+                driver.read(2, 0, step * (step + 1) / 2 % 128, 1);
                 driver.arrive();
             }
             driver.manager.statistics().misses - before

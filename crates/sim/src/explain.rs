@@ -676,7 +676,7 @@ mod tests {
     #[test]
     fn what_a_page_promised_and_what_went_next() {
         let told = |policy: &str, explains, question| {
-            let trace = Trace::of_blocks((0..400).map(|at| if at % 2 == 0 { at / 2 % 3 } else { 10 + 3 * at }), 4096);
+            let trace = Trace::of_blocks((0..400).map(|at| if at % 2 == 0 { at / 2 % 3 } else { 10 + at * at }), 4096);
             let cell = Cell { explains, ..Cell::new(policy.parse().unwrap(), 16) };
             let mut witness = Witness::new(question, policy, Vec::new(), &[]);
             run_watched(&trace, &cell, &|_| {}, |at, actions, manager| {
@@ -686,7 +686,7 @@ mod tests {
             witness.lines.into_iter().map(|line| line.text).collect::<Vec<_>>().join("\n")
         };
         for policy in ["informed", "reuse", "lru-sp:silent=reuse"] {
-            let of_block = told(policy, true, block(463));
+            let of_block = told(policy, true, block(10 + 151 * 151));
             for words in [
                 "; of pages like it ",
                 " % are used within ",
@@ -699,7 +699,7 @@ mod tests {
         }
         let moment = told("informed", true, Question::Reference(400));
         assert!(moment.contains("gave up block ") && moment.contains("of pages like it "), "{moment}");
-        assert!(!told("reuse", false, block(463)).contains("like it"), "the manager was not to explain");
+        assert!(!told("reuse", false, block(10 + 151 * 151)).contains("like it"), "the manager was not to explain");
     }
 
     /// What lies beside the page that went last may be what promises least.

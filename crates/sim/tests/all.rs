@@ -19,6 +19,7 @@ mod readers;
 mod replay;
 mod sampled;
 mod schedules;
+mod strided;
 mod sums;
 mod told;
 mod trust;

@@ -6,7 +6,7 @@ use crate::dispatch::Dispatch;
 use crate::files::{Files, Known};
 use crate::hint::{Hints, Use};
 use crate::ids::{Block, DeviceId, FileId, Page};
-use crate::layout::is_just_behind;
+use crate::layout::{Home, is_just_behind};
 use crate::table::Table;
 
 /// What was known of what a sequence will read.
@@ -83,17 +83,23 @@ impl Context<'_> {
         }
     }
 
-    /// Whether reading goes on at once from that block into the file that begins with this one, which
-    /// lies just behind it: an arm is there already.
-    pub(super) fn goes_on_into(&self, begin: Block, from: Block) -> bool {
-        match (self.files.of(begin.file), self.files.of(from.file)) {
+    /// Where this block lies if it is the first of its file and an arm goes on at once into files just
+    /// behind.
+    pub(super) fn place_of_begin(&self, begin: Block) -> Option<Home> {
+        match self.files.of(begin.file) {
             // Where a place is not known it is nought.
-            (Known::Here { home, .. }, Known::Here { home: before, .. }) => {
-                home.device == before.device
-                    && home.place > 0
-                    && before.place > 0
-                    && is_just_behind(home.place, before.place + from.index)
-                    && self.dispatch.goes_on_into_files(home, begin)
+            Known::Here { home, .. } if begin.index == 0 && home.place > 0 => {
+                self.dispatch.goes_on_into_files(home, begin).then_some(home)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether reading goes on at once from that block into the file that begins here: it lies just behind.
+    pub(super) fn goes_on_into(&self, begin: Home, from: Block) -> bool {
+        match self.files.of(from.file) {
+            Known::Here { home, .. } => {
+                home.device == begin.device && home.place > 0 && is_just_behind(begin.place, home.place + from.index)
             }
             _ => false,
         }

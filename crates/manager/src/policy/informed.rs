@@ -5,6 +5,7 @@
 //! a use of it is disclosed:   the page is worth what not having it would cost, until then        (estimators/told.rs)
 //! none is:                    what one page more saves, and another policy says which goes       (estimators/kept.rs)
 //! runs that nobody disclosed: are read ahead, and stay until they are read                       (sequential/followed.rs)
+//!                             also of requests at equal distances, onward or backward            (sequential/strided.rs)
 //!
 //! a page is needed:           the least valuable one goes, if it is worth less than what it is needed for
 //! ```

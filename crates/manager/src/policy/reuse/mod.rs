@@ -187,7 +187,9 @@ impl Reuse {
         let interval = before.map(|before| self.now - before.at());
         let turn = (self.memory(context) / TURNS).max(TURN_MIN);
         let class = self.learned.class(block, interval, turn, self.now, self.memory(context));
-        let kind = Kind { class, grade: self.runs.refer(block, |last| context.goes_on_into(block, last)) };
+        let begin = context.place_of_begin(block);
+        let goes_on = |last| begin.is_some_and(|begin| context.goes_on_into(begin, last));
+        let kind = Kind { class, grade: self.runs.refer(block, goes_on) };
         if let Some(before) = before {
             self.learned.costs.read_again(class.source, before.grade(), kind.grade);
         }

@@ -90,14 +90,41 @@ impl Carried {
         u64::from(self.distance)
     }
 
+    /// What a block that is read ahead of no run of blocks one after the other carries: what is in vain
+    /// of it says nothing of those.
+    pub fn of_no_run() -> Self {
+        Carried { stage: Stage::Early, ..Carried::default() }
+    }
+
+    /// Whether it is brought for no run of blocks one after the other, and not read yet.
+    pub fn is_of_no_run(self) -> bool {
+        self.unread && self.degree == 0 && self.stage == Stage::Early
+    }
+
+    /// What a block carries behind which so many of its stretch come.
+    pub fn before(self, after: u64) -> Self {
+        Carried { after: after.min(u64::from(u16::MAX)) as u16, ..self }
+    }
+
+    /// The stream whose reader had to wait for a block on its way.
+    pub fn late(self) -> Self {
+        let distance = self.grown(self.distance.max(1)).min(self.degree / 2);
+        Carried { distance, ..self }
+    }
+
+    /// The stream of which a block went unread.
+    pub fn in_vain(self) -> Self {
+        self.shrunk_to(self.degree.saturating_sub(1))
+    }
+
     /// What the block at `index` of a stretch of this stream up to before `end` carries.
     pub fn at(self, index: u64, end: u64) -> Self {
-        Carried { after: (end - 1).saturating_sub(index).min(u64::from(u16::MAX)) as u16, ..self }
+        self.before((end - 1).saturating_sub(index))
     }
 
     /// What a block carries that nothing of its stream is brought behind.
     pub fn at_its_end(self) -> Self {
-        Carried { after: 0, unread: false, ..self }
+        Carried { unread: false, ..self.before(0) }
     }
 
     fn grown(self, value: u16) -> u16 {
@@ -171,7 +198,7 @@ impl Amp {
     }
 
     /// The greatest degree for now, so that all streams have as much of the memory.
-    fn fair_degree(&self, capacity: u64) -> u16 {
+    pub fn fair_degree(&self, capacity: u64) -> u16 {
         let left = ((SHARE * capacity as f64) as u64).saturating_sub(self.unread);
         (left / 2).clamp(u64::from(DEGREE_MIN), u64::from(self.degree_max)) as u16
     }
@@ -219,16 +246,16 @@ impl Amp {
     /// A reader waits for a block on its way.
     pub fn late(&mut self, page: Page, block: Block, table: &Table) {
         if let Some(trigger) = self.trigger_of(page, block, table) {
-            let carried = self.of(trigger);
-            let distance = carried.grown(carried.distance.max(1)).min(carried.degree / 2);
-            self.carry(trigger, Carried { distance, ..carried });
+            self.carry(trigger, self.of(trigger).late());
         }
     }
 
     /// A block that was brought is read.
     pub fn of_use(&mut self, page: Page) {
+        let is_of_run = !self.of(page).is_of_no_run();
         self.forget_unread(page);
-        self.first = (self.first * (1.0 + GROWS_BY)).min(f32::from(self.degree));
+        let grows_by = if is_of_run { GROWS_BY } else { 0.0 };
+        self.first = (self.first * (1.0 + grows_by)).min(f32::from(self.degree));
     }
 
     /// A block went unread. What was not brought for a stream says nothing of streams.
@@ -241,8 +268,7 @@ impl Amp {
             self.first = (self.first * (1.0 - SHRINKS_BY)).max(f32::from(DEGREE_MIN));
         }
         if let Some(trigger) = self.trigger_of(page, block, table) {
-            let carried = self.of(trigger);
-            self.carry(trigger, carried.shrunk_to(carried.degree.saturating_sub(1)));
+            self.carry(trigger, self.of(trigger).in_vain());
         }
     }
 }

@@ -22,12 +22,14 @@
 //! random, most blocks have the one before them beside them, and that has its own, and so on. Beside
 //! many hits a run may be slower than that: then those before it tell, by when they were read. A
 //! request that begins in the block in which the one before ended goes on from it. `informed` does
-//! not wait for the threshold where much of what lies behind such requests is read (`super::onset`).
+//! not wait for the threshold where much of what lies behind such requests is read (`super::onset`), and
+//! reads ahead of requests at equal distances as well (`super::strided`).
 
 use super::amp::{Amp, Carried};
 use super::departed::{Departed, Read};
 use super::lists::Class;
-use super::onset::{Onset, Place};
+use super::onset::{Begin, Onset, Place};
+use super::strided::Strided;
 use super::wanted::Wanted;
 use super::{ANOMALY, DEGREE, GROUP, THRESHOLD, TRIGGER_OFFSET};
 use crate::ids::{Block, Page};
@@ -67,7 +69,7 @@ pub struct Rules {
     threshold: u16,
     reach: Reach,
     anomaly: bool,
-    /// Whether a request may begin a run that goes on none.
+    /// Whether requests that are on no run of blocks one after the other may begin a run.
     by_onset: bool,
 }
 
@@ -100,7 +102,7 @@ impl Rules {
     }
 
     /// The same; and requests begin runs that go on none, where what lies behind others like them was
-    /// read soon.
+    /// read soon, or where they lie at equal distances.
     pub fn learned(values: &Values) -> Self {
         Rules { by_onset: true, ..Rules::adapted(values) }
     }
@@ -132,12 +134,16 @@ pub struct Detector {
     now: u32,
     /// That block is of the request that is being served.
     in_request: bool,
+    /// The page with which that began.
+    first: Page,
     /// When that block was read before, if that request has read nothing but what was read already.
     reread: Option<u32>,
     /// References there had been when that request came.
     request_at: u32,
     /// What is known of requests that go on no run, if that counts.
     onset: Option<Onset>,
+    /// And of those that lie at equal distances.
+    strided: Option<Strided>,
     /// Not handed out yet: reads of it that come in the same event find it as if it were here.
     wanted: Option<Wanted>,
     /// Being read ahead.
@@ -149,12 +155,14 @@ impl Detector {
     pub fn new(rules: Rules) -> Self {
         Detector {
             onset: rules.by_onset.then(Onset::default),
+            strided: rules.by_onset.then(Strided::default),
             rules,
             tracks: Vec::new(),
             last: 0,
             departed: None,
             now: 0,
             in_request: false,
+            first: 0,
             reread: None,
             request_at: 0,
             wanted: None,
@@ -173,7 +181,7 @@ impl Detector {
         self.tracks[page as usize].class
     }
 
-    fn begin(&mut self, page: Page, track: Track, carried: Carried) {
+    fn carry(&mut self, page: Page, track: Track, carried: Carried) {
         by_page::reach(&mut self.tracks, page, Track { class: Class::Random, counter: 0, trigger: false, read_at: 0 });
         self.tracks[page as usize] = track;
         if let Reach::Adapted(amp) = &mut self.rules.reach {
@@ -194,9 +202,12 @@ impl Detector {
         let trigger = current.is_some_and(|current| current.triggers_at(block));
         let read_at = context.table.came() as u32;
         let track = Track { class: Class::Sequential, counter: 0, trigger, read_at };
-        self.begin(page, track, Carried::default());
+        self.carry(page, track, Carried::default());
         if let (Reach::Adapted(amp), Some(current)) = (&mut self.rules.reach, current) {
             amp.bring(page, current.stream.at(block.index, current.end));
+            if let (true, Some(strided)) = (amp.of(page).is_of_no_run(), &mut self.strided) {
+                strided.brought(block);
+            }
         }
     }
 
@@ -204,7 +215,7 @@ impl Detector {
     /// is of no run's list.
     pub fn taken_disclosed(&mut self, page: Page, context: &Context<'_>) {
         let read_at = context.table.came() as u32;
-        self.begin(page, Track { class: Class::Random, counter: 0, trigger: false, read_at }, Carried::default());
+        self.carry(page, Track { class: Class::Random, counter: 0, trigger: false, read_at }, Carried::default());
     }
 
     /// A page is on its run's list no longer.
@@ -298,7 +309,7 @@ impl Detector {
     /// A reader is at this page, whose block was read before at this time.
     fn note_read(&mut self, page: Page, read_before: Option<u32>) {
         if !self.in_request {
-            (self.request_at, self.reread) = (self.now, read_before);
+            (self.request_at, self.reread, self.first) = (self.now, read_before, page);
         }
         self.reread = self.reread.and(read_before);
         self.tracks[page as usize].read_at = self.now;
@@ -309,8 +320,12 @@ impl Detector {
 
     /// A block is read that was not since it came. Returns whether its request has read no such block
     /// before.
-    fn note_new(&mut self, block: Block, is_run: bool, context: &Context<'_>) -> bool {
+    fn note_new(&mut self, block: Block, missed: bool, is_run: bool, context: &Context<'_>) -> bool {
         let is_first = !self.in_request || self.reread.is_some();
+        if let Some(strided) = &mut self.strided {
+            let begin = if self.in_request { context.table.block(self.first) } else { block };
+            strided.read(block, begin, !is_first, missed, is_run);
+        }
         self.onset.iter_mut().for_each(|onset| onset.read(block, !is_first, is_run, context));
         is_first
     }
@@ -322,14 +337,14 @@ impl Detector {
         let is_slow = before.is_some_and(|before| self.goes_on_slowly(block, before, context));
         let counter = self.counter_after(before, is_slow, context);
         let run = before.filter(|&before| is_slow || self.is_run(before, context));
-        let begins = self.note_new(block, run.is_some(), context);
+        let begins = self.note_new(block, true, run.is_some(), context);
         if let (true, None, Some(onset)) = (begins, run, &mut self.onset) {
             onset.missed(block, Place::of(block, counter > WHOLE_STEP), context);
         }
         let track = Track { class: Class::Random, counter, trigger: false, read_at: self.now };
         if let Some(wanted) = self.wanted.filter(|wanted| wanted.holds(block)) {
             let carried = wanted.stream.at(block.index, wanted.end);
-            self.begin(page, Track { class: Class::Sequential, ..track }, carried);
+            self.carry(page, Track { class: Class::Sequential, ..track }, carried);
             self.note_read(page, None);
             return wanted.triggers_at(block).then(|| self.go_on(block, carried, context));
         }
@@ -337,7 +352,7 @@ impl Detector {
         let carried = run.map_or(Carried::default(), |before| before.carried);
         // Where nothing may be read ahead for now, the run is carried on as it is.
         let let_go_on = run.is_none() || context.reads_runs(block.file);
-        self.begin(page, Track { class, ..track }, if let_go_on { Carried::default() } else { carried.at_its_end() });
+        self.carry(page, Track { class, ..track }, if let_go_on { Carried::default() } else { carried.at_its_end() });
         self.note_read(page, None);
         run.filter(|_| let_go_on)?;
         let wanted = match &self.rules.reach {
@@ -370,8 +385,13 @@ impl Detector {
     }
 
     /// A page's block is read, and what comes after it is not to be read ahead for that.
-    #[inline]
     pub fn read(&mut self, page: Page, context: &Context<'_>) {
+        self.read_here(page, context);
+        self.strided.iter_mut().for_each(Strided::leave);
+    }
+
+    #[inline]
+    fn read_here(&mut self, page: Page, context: &Context<'_>) {
         let Track { counter, read_at, .. } = self.tracks[page as usize];
         if counter == 0 {
             self.first_read(page, context);
@@ -388,8 +408,11 @@ impl Detector {
         let is_slow = before.is_some_and(|before| self.goes_on_slowly(block, before, context));
         self.tracks[page as usize].counter = self.counter_after(before, is_slow, context);
         let is_run = is_slow || before.is_some_and(|before| self.is_run(before, context));
-        self.note_new(block, is_run, context);
+        self.note_new(block, false, is_run, context);
         if let Reach::Adapted(amp) = &mut self.rules.reach {
+            if let (true, Some(strided)) = (amp.of(page).is_of_no_run(), &mut self.strided) {
+                strided.of_use(block);
+            }
             amp.of_use(page);
         }
     }
@@ -397,7 +420,7 @@ impl Detector {
     /// A reader finds a page here or on its way. Returns what is to be read ahead because of it.
     #[inline(always)]
     pub fn found(&mut self, page: Page, context: &Context<'_>) -> Option<Stretch> {
-        self.read(page, context);
+        self.read_here(page, context);
         if self.tracks[page as usize].trigger { self.trigger(page, context) } else { None }
     }
 
@@ -406,6 +429,9 @@ impl Detector {
         let is_unread = self.tracks[page as usize].counter == 0;
         if let (true, Reach::Adapted(amp)) = (is_unread, &mut self.rules.reach) {
             amp.late(page, block, context.table);
+            if let (true, Some(strided)) = (amp.of(page).is_of_no_run(), &mut self.strided) {
+                strided.late(block);
+            }
         }
     }
 
@@ -417,6 +443,9 @@ impl Detector {
         }
         let Reach::Adapted(amp) = &mut self.rules.reach else { return };
         if read.counter == 0 {
+            if let (true, Some(strided)) = (amp.of(page).is_of_no_run(), &mut self.strided) {
+                strided.in_vain(block);
+            }
             amp.in_vain(page, block, context.table);
         } else if let Some(departed) = &mut self.departed {
             departed.push(block, read, self.now);
@@ -458,7 +487,15 @@ impl Detector {
     /// The request that is being served is over. Returns what is to be read ahead if it begins a run,
     /// unless one is read on already.
     pub fn request_ended(&mut self, context: &Context<'_>) -> Option<Stretch> {
-        let begin = self.onset.as_mut()?.ended()?;
+        let begin = self.onset.as_mut().and_then(Onset::ended);
+        if let (true, Some(strided), Reach::Adapted(amp)) = (self.in_request, &mut self.strided, &self.rules.reach) {
+            strided.request_ended(context.table.block(self.last), amp, context);
+        }
+        begin.and_then(|begin| self.begin(begin, context))
+    }
+
+    /// The request that is over may begin a run.
+    fn begin(&mut self, begin: Begin, context: &Context<'_>) -> Option<Stretch> {
         let Reach::Adapted(amp) = &mut self.rules.reach else { return None };
         let last = begin.last;
         if self.wanted.is_some() || !context.table.holds(self.last, last) || !context.reads_runs(last.file) {
@@ -512,11 +549,9 @@ impl Detector {
 
     /// Hands out what is wanted. Asked again, what was handed out is on its way.
     pub fn next_stretch(&mut self) -> Option<Stretch> {
-        if self.wanted.is_none() {
-            (self.current, self.in_request) = (None, false);
-            return None;
-        }
-        self.current = self.wanted.take();
+        let of_strided = |strided: &mut Strided| strided.next_stretch().map(Wanted::of_no_run);
+        self.current = self.wanted.take().or_else(|| self.strided.as_mut().and_then(of_strided));
+        self.in_request &= self.current.is_some();
         self.current.as_ref().map(Wanted::stretch)
     }
 

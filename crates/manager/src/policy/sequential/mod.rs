@@ -24,8 +24,10 @@ pub mod amp;
 mod departed;
 pub mod detect;
 pub mod followed;
+mod line;
 pub mod lists;
 mod onset;
+mod strided;
 mod wanted;
 
 use super::{

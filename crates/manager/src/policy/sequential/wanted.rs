@@ -34,6 +34,12 @@ impl Wanted {
         Wanted { file, first: index + 1, end: last + 1, trigger, misses: 0, stream: Carried::default() }
     }
 
+    /// What is to be read ahead of no run of blocks one after the other.
+    pub fn of_no_run(Stretch { first, count, misses }: Stretch) -> Self {
+        let (end, stream) = (first.index + count, Carried::of_no_run());
+        Wanted { file: first.file, first: first.index, end, trigger: None, misses, stream }
+    }
+
     /// After this block, as far as its stream is wanted.
     pub fn adapted(Block { file, index }: Block, (stream, blocks): (Carried, u64)) -> Self {
         let last = index + blocks;
