@@ -15,14 +15,13 @@
 //! what lies at no whole number of blocks no more requests than it had, so that it is known where they
 //! are; nor more than may be out at once, unless nothing lies between them. Where more than an eighth
 //! of what is brought is in vain (a step of AMP), as where many runs are short, no more than it had in
-//! any case, and in proportion. A run that misses has shown that what lies ahead is not here; of the others the
-//! next stretch is asked for as soon as less is left than its stream needs.
+//! any case, and in proportion. A run that misses has shown that what lies ahead is not here; of the
+//! others the next stretch is asked for as soon as less is left than its stream needs.
 //!
-//! Of reads at random some lie on a line by chance, the more the fewer blocks they are of, but hardly
-//! any of those lines comes to eight requests, and of what is read in order with gaps not many do. So
-//! nothing is read ahead of fewer if they lie at no whole number of blocks, or if not half of the runs
-//! that began lately came to eight; three that begin at once wait for that. Four are as many as make
-//! a run of blocks one after the other by default (003's threshold).
+//! Of reads at random some lie on a line by chance, the more the fewer blocks they are of, and of what
+//! is read in order with gaps many do; but hardly any of those lines comes to eight requests. So nothing
+//! is read ahead of fewer if they lie at no whole number of blocks. Four are as many as make a run of
+//! blocks one after the other by default (003's threshold).
 
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
@@ -38,10 +37,6 @@ const REQUESTS_MAX: usize = 128;
 const OF_FILE_MAX: usize = 16;
 /// Runs followed at once.
 const RUNS_MAX: usize = 32;
-/// Whether the latest run went on weighs such a part of all.
-const WEIGHT: f32 = 1.0 / 32.0;
-/// So many are taken to have come true before any began.
-const PRIOR: f32 = 2.0;
 /// Blocks brought count half after so many more; at first so many are taken to have been read, and one
 /// not.
 const HALF_LIFE: f32 = 1024.0;
@@ -50,7 +45,7 @@ const READ_PRIOR: f32 = 64.0;
 const IN_VAIN_PART: f32 = 8.0;
 /// Requests that are read ahead at most, if something lies between them: as many as are out at most.
 const REQUESTS_AHEAD_MAX: u64 = 512;
-/// Requests that are a run in any case.
+/// Requests that are a run though they lie at no whole number of blocks.
 const SURE: u64 = 8;
 /// So many requests may be passed over, whose blocks are here and were read.
 const PASSED_MAX: i64 = 16;
@@ -141,9 +136,6 @@ pub struct Strided {
     open: Option<Request>,
     /// How many there were.
     count: u64,
-    /// How many runs came true lately, and how many ended before.
-    came_true: f32,
-    failed: f32,
     /// Of the blocks brought lately, how many were read, and how many given up unread.
     read: f32,
     unread: f32,
@@ -189,9 +181,6 @@ impl Strided {
         if let Some(at) = self.runs.iter_mut().position(|run| run.goes_on(&request, context)) {
             let run = &mut self.runs[at];
             (run.latest, run.blocks, run.requests) = (count, run.blocks.max(request.blocks), run.requests + 1);
-            if run.requests == SURE {
-                self.came_true(1.0);
-            }
             self.read_ahead(at, request.missed, amp, context);
         } else if let Some(line) = self.line_of(&request) {
             if self.runs.len() == RUNS_MAX {
@@ -210,23 +199,8 @@ impl Strided {
 
     fn end(&mut self, at: usize) {
         let run = self.runs.swap_remove(at);
-        if run.requests < SURE {
-            self.came_true(0.0);
-        }
         // They may be read yet, but for nothing that is known.
         self.count_brought(0.0, run.unread as f32);
-    }
-
-    /// A run came to as many requests as make it sure, or ended before.
-    fn came_true(&mut self, part: f32) {
-        self.came_true = self.came_true * (1.0 - WEIGHT) + part;
-        self.failed = self.failed * (1.0 - WEIGHT) + 1.0 - part;
-    }
-
-    /// Whether half of the runs come true, if none does that has not yet.
-    fn come_true(&self) -> bool {
-        let open = self.runs.iter().filter(|run| run.requests < SURE).count() as f32;
-        self.came_true + PRIOR >= self.failed + open
     }
 
     /// The line on which a request lies with three before it.
@@ -256,9 +230,9 @@ impl Strided {
 
     /// Has what lies ahead of a run read, if it is time for that.
     fn read_ahead(&mut self, at: usize, missed: bool, amp: &Amp, context: &Context<'_>) {
-        let (come_true, ahead_for_each) = (self.come_true(), self.ahead_for_each());
+        let ahead_for_each = self.ahead_for_each();
         let run = &mut self.runs[at];
-        let may_begin = run.requests >= SURE || come_true && run.line.is_whole();
+        let may_begin = run.requests >= SURE || run.line.is_whole();
         let (first, left) = (run.line.len(), (run.asked - run.line.len()).max(0) as u64 * run.blocks);
         let file_blocks = context.blocks_of(run.file);
         let (stream, blocks) = match run.stream {
