@@ -90,14 +90,14 @@ impl Carried {
         u64::from(self.distance)
     }
 
-    /// What a block that is read ahead of no run of blocks one after the other carries: what is in vain
-    /// of it says nothing of those.
-    pub fn of_no_run() -> Self {
+    /// What a block carries that is read ahead of a strided run: what is in vain of it says nothing of
+    /// blocks one after the other.
+    pub fn strided() -> Self {
         Carried { stage: Stage::Early, ..Carried::default() }
     }
 
-    /// Whether it is brought for no run of blocks one after the other, and not read yet.
-    pub fn is_of_no_run(self) -> bool {
+    /// Whether it is brought for a strided run, and not read yet.
+    pub fn is_strided(self) -> bool {
         self.unread && self.degree == 0 && self.stage == Stage::Early
     }
 
@@ -252,7 +252,7 @@ impl Amp {
 
     /// A block that was brought is read.
     pub fn of_use(&mut self, page: Page) {
-        let is_of_run = !self.of(page).is_of_no_run();
+        let is_of_run = !self.of(page).is_strided();
         self.forget_unread(page);
         let grows_by = if is_of_run { GROWS_BY } else { 0.0 };
         self.first = (self.first * (1.0 + grows_by)).min(f32::from(self.degree));

@@ -205,7 +205,7 @@ impl Detector {
         self.carry(page, track, Carried::default());
         if let (Reach::Adapted(amp), Some(current)) = (&mut self.rules.reach, current) {
             amp.bring(page, current.stream.at(block.index, current.end));
-            if let (true, Some(strided)) = (amp.of(page).is_of_no_run(), &mut self.strided) {
+            if let (true, Some(strided)) = (amp.of(page).is_strided(), &mut self.strided) {
                 strided.brought(block);
             }
         }
@@ -410,7 +410,7 @@ impl Detector {
         let is_run = is_slow || before.is_some_and(|before| self.is_run(before, context));
         self.note_new(block, false, is_run, context);
         if let Reach::Adapted(amp) = &mut self.rules.reach {
-            if let (true, Some(strided)) = (amp.of(page).is_of_no_run(), &mut self.strided) {
+            if let (true, Some(strided)) = (amp.of(page).is_strided(), &mut self.strided) {
                 strided.of_use(block);
             }
             amp.of_use(page);
@@ -429,7 +429,7 @@ impl Detector {
         let is_unread = self.tracks[page as usize].counter == 0;
         if let (true, Reach::Adapted(amp)) = (is_unread, &mut self.rules.reach) {
             amp.late(page, block, context.table);
-            if let (true, Some(strided)) = (amp.of(page).is_of_no_run(), &mut self.strided) {
+            if let (true, Some(strided)) = (amp.of(page).is_strided(), &mut self.strided) {
                 strided.late(block);
             }
         }
@@ -443,7 +443,7 @@ impl Detector {
         }
         let Reach::Adapted(amp) = &mut self.rules.reach else { return };
         if read.counter == 0 {
-            if let (true, Some(strided)) = (amp.of(page).is_of_no_run(), &mut self.strided) {
+            if let (true, Some(strided)) = (amp.of(page).is_strided(), &mut self.strided) {
                 strided.in_vain(block);
             }
             amp.in_vain(page, block, context.table);
@@ -549,7 +549,7 @@ impl Detector {
 
     /// Hands out what is wanted. Asked again, what was handed out is on its way.
     pub fn next_stretch(&mut self) -> Option<Stretch> {
-        let of_strided = |strided: &mut Strided| strided.next_stretch().map(Wanted::of_no_run);
+        let of_strided = |strided: &mut Strided| strided.next_stretch().map(Wanted::strided);
         self.current = self.wanted.take().or_else(|| self.strided.as_mut().and_then(of_strided));
         self.in_request &= self.current.is_some();
         self.current.as_ref().map(Wanted::stretch)

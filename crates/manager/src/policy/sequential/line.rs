@@ -56,9 +56,8 @@ impl Line {
         *self.places.back().expect("a line has four places")
     }
 
-    /// The request of this number begins with this block, if it is one that is to come. False if the line
-    /// leads elsewhere. What lies beside it, as what ends a line by which it was a little off, or a read
-    /// that is no whole one, says nothing of the others.
+    /// Whether a request that is to come, of this number, goes on with the line as it begins with this
+    /// block. A block beside it does, but leaves the line as it is if no line leads through that as well.
     pub fn goes_on(&mut self, number: i64, place: i64) -> bool {
         let places = self.places(number);
         let goes_on = number >= self.len && (places.start() - 1..=places.end() + 1).contains(&place);

@@ -33,7 +33,7 @@ use crate::policy::{Context, Stretch};
 
 /// Requests that are remembered: those of many readers.
 const REQUESTS_MAX: usize = 128;
-/// Of one file so many of them are looked at: those of five runs by turns.
+/// Of one file so many of them are looked at: those of five runs by turns, and more are not found.
 const OF_FILE_MAX: usize = 16;
 /// Runs followed at once.
 const RUNS_MAX: usize = 32;
@@ -109,7 +109,7 @@ impl Run {
     }
 
     /// Whether nothing lies between one request and the next.
-    fn is_whole(&self) -> bool {
+    fn leaves_no_gap(&self) -> bool {
         self.line.step().abs() <= self.blocks as f64
     }
 
@@ -249,7 +249,7 @@ impl Strided {
             _ if run.line.is_whole() => u64::MAX,
             _ => run.requests,
         };
-        let at_once = if run.is_whole() { u64::MAX } else { REQUESTS_AHEAD_MAX };
+        let at_once = if run.leaves_no_gap() { u64::MAX } else { REQUESTS_AHEAD_MAX };
         let requests = (blocks / run.blocks).min(known).min(at_once) as i64;
         // A few at a time would each be a request of its own.
         if !missed && requests < 2 * (run.asked - first) {

@@ -34,9 +34,9 @@ impl Wanted {
         Wanted { file, first: index + 1, end: last + 1, trigger, misses: 0, stream: Carried::default() }
     }
 
-    /// What is to be read ahead of no run of blocks one after the other.
-    pub fn of_no_run(Stretch { first, count, misses }: Stretch) -> Self {
-        let (end, stream) = (first.index + count, Carried::of_no_run());
+    /// A request of a strided run, which is to be read ahead.
+    pub fn strided(Stretch { first, count, misses }: Stretch) -> Self {
+        let (end, stream) = (first.index + count, Carried::strided());
         Wanted { file: first.file, first: first.index, end, trigger: None, misses, stream }
     }
 
