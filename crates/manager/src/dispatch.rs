@@ -77,7 +77,7 @@ impl Default for DeviceLimits {
 const USUAL_OUTSTANDING_MAX: u32 = 128;
 /// Requests at once to a device that serves as many side by side: with a block each, they fill a link
 /// of 20 ms and 100 MB/s.
-const GROWN_OUTSTANDING_MAX: u32 = 512;
+pub(crate) const GROWN_OUTSTANDING_MAX: u32 = 512;
 /// Requests for the rest of a run that wait or are out at a device of which it is not known whether
 /// it is quick.
 const UNDECIDED_REQUESTS: u64 = 2;

@@ -28,6 +28,7 @@ use std::ops::RangeInclusive;
 
 use super::amp::{Amp, Carried};
 use super::line::Line;
+use crate::dispatch::GROWN_OUTSTANDING_MAX;
 use crate::ids::{Block, FileId};
 use crate::policy::{Context, Stretch};
 
@@ -43,8 +44,6 @@ const HALF_LIFE: f32 = 1024.0;
 const READ_PRIOR: f32 = 64.0;
 /// Where of so many that were brought one was not read, as many requests are read ahead as there were.
 const IN_VAIN_PART: f32 = 8.0;
-/// Requests that are read ahead at most, if something lies between them: as many as are out at most.
-const REQUESTS_AHEAD_MAX: u64 = 512;
 /// Requests that are a run though they lie at no whole number of blocks.
 const SURE: u64 = 8;
 /// So many requests may be passed over, whose blocks are here and were read.
@@ -249,7 +248,7 @@ impl Strided {
             _ if run.line.is_whole() => u64::MAX,
             _ => run.requests,
         };
-        let at_once = if run.leaves_no_gap() { u64::MAX } else { REQUESTS_AHEAD_MAX };
+        let at_once = if run.leaves_no_gap() { u64::MAX } else { GROWN_OUTSTANDING_MAX.into() };
         let requests = (blocks / run.blocks).min(known).min(at_once) as i64;
         // A few at a time would each be a request of its own.
         if !missed && requests < 2 * (run.asked - first) {
