@@ -7,6 +7,7 @@
 //! passed over for longer than one batch. One-way because the start of a cyclic reader's next pass
 //! would otherwise be served backwards, on the way down.
 
+mod batch;
 mod caution;
 mod depth;
 mod flight;
@@ -26,6 +27,7 @@ use crate::event::{Action, Class, Order, Source};
 use crate::ids::{Block, DeviceId, FetchId, FileId, Time};
 use crate::layout::{Home, Stripe};
 use crate::table::FastMap;
+use batch::Batch;
 use caution::{CAUTIOUS_CLUSTER_BLOCKS, CAUTIOUS_OUTSTANDING_MAX, CAUTIOUS_PASSED_OVER_MAX, Caution};
 pub(crate) use flight::Flight;
 pub(crate) use governor::Referenced;
@@ -112,6 +114,7 @@ struct Device {
     /// What lone requests took.
     alone: Option<Line>,
     pipe: Pipe,
+    batch: Batch,
     positioning: Positioning,
     quick: Quick,
     sweep: Sweep,
@@ -169,11 +172,17 @@ impl Device {
         u64::from(self.outstanding_max().saturating_sub(self.outstanding))
     }
 
-    /// Whether so much is fetched ahead from it that one more block would only wait.
+    /// Whether so much is fetched ahead from it that one more block would only wait, or had better.
     fn is_pipe_full(&self) -> bool {
         let waiting = self.waits();
         let is_full = |flow: &Flow| self.pipe_of(flow).is_some_and(|pipe| (flow.ahead() + waiting) as f64 >= pipe);
-        is_full(&self.pipe.blocks) && is_full(&self.pipe.requests)
+        is_full(&self.pipe.requests) && (is_full(&self.pipe.blocks) || self.waits_for_batch())
+    }
+
+    /// Whether a block that is fetched ahead had better wait for others to go with it.
+    fn waits_for_batch(&self) -> bool {
+        let serves = self.pipe_of(&self.pipe.requests).filter(|_| self.is_one_by_one() == Some(false));
+        serves.is_some_and(|serves| self.batch.is_for(serves)) && !self.batch.is_due(self.pipe.blocks.ahead())
     }
 
     /// Whether so much is on its way ahead of readers that more beside it would come no sooner.
@@ -293,6 +302,7 @@ impl Dispatch {
                 out_for_runs: 0,
                 alone: None,
                 pipe: Pipe::default(),
+                batch: Batch::default(),
                 positioning: Positioning::default(),
                 quick: Quick::default(),
                 sweep: Sweep::default(),
@@ -503,6 +513,9 @@ impl Dispatch {
         let flight = Flight { since: now, beside: device.outstanding, sent, ..flight };
         device.outstanding += 1;
         device.out_for_runs += u32::from(flight.is_of_run());
+        if flight.class != Class::Demand {
+            device.batch.sent(device.pipe.blocks.ahead());
+        }
         if let Some(caution) = &mut device.caution {
             caution.sent(flight.first.file);
         }
@@ -688,7 +701,10 @@ impl Dispatch {
         if flight.beside == 0 && !cached {
             Line::add(&mut device.alone, took, flight.count, ALONE_WEIGHT);
         }
-        device.pipe.finished(now, flight.sent, flight.count, device.alone.map(|it| it.ns), cached);
+        let alone_ns = device.alone.map(|it| it.ns);
+        let beside = alone_ns.and_then(|alone| device.pipe.beside(now, flight.sent, alone)).filter(|_| !cached);
+        beside.into_iter().for_each(|beside| device.batch.finished(beside));
+        device.pipe.finished(now, flight.sent, flight.count, alone_ns, cached);
         if !cached {
             let (requests, blocks) = device.pipe.delivered_since(flight.sent);
             device.positioning.finished_beside(took, requests, blocks);

@@ -32,6 +32,7 @@
 //! that was idle. The first 64 end after 5 ms, and the last of them finds 64 delivered in 5 ms; so
 //! do the others after 10 ms, with 128. The pipe holds 65.
 
+use super::batch::Beside;
 use crate::ids::Time;
 
 /// What a sample that is less weighs, if the pipe was full: a device that has become slower is
@@ -169,6 +170,16 @@ impl Pipe {
         let (of_blocks, of_requests) = (lowers(&self.blocks, sent.blocks), lowers(&self.requests, sent.requests));
         self.blocks.delivered(blocks, sent.blocks, in_ns, of_blocks);
         self.requests.delivered(1, sent.requests, in_ns, of_requests);
+    }
+
+    /// What a request that ends now shows of how the device serves several, if it was not alone.
+    pub fn beside(&self, now: Time, sent: Sent, alone_ns: f64) -> Option<Beside> {
+        let serves = alone_ns * self.requests.best.unwrap_or(f64::INFINITY) + 1.0;
+        (sent.requests.out > 1).then(|| Beside {
+            took_ns: now.0.saturating_sub(sent.since.0),
+            should_ns: alone_ns + self.blocks.takes_ns(sent.blocks),
+            times: sent.requests.out as f64 / serves,
+        })
     }
 
     /// Requests that ended since this one was sent, and their blocks.

@@ -54,6 +54,36 @@ fn what_runs_want_waits_here_where_it_would_only_wait_on_the_link() {
     assert_eq!(on_link(Source::Library), 25);
 }
 
+/// It brings 200 blocks in the time of a request, and serves so many requests at once; 60 are sent.
+#[test]
+fn where_requests_wait_for_one_another_some_must_come_before_more_are_sent() {
+    let full_after = |servers: u64| {
+        let mut dispatch = Dispatch::new(DeviceLimits::default(), Stripe::default());
+        for (turn, blocks) in (0..).zip([0..200, 200..201, 300..301, 400..401]) {
+            let alone = sent(&mut dispatch, Time(2 * turn * LATENCY), Source::Library, blocks);
+            dispatch.finished(Time((2 * turn + 1) * LATENCY), alone[0]);
+        }
+        let mut out = VecDeque::new();
+        for turn in 0..4 {
+            let begin = (10 * turn + 10) * LATENCY;
+            out = sent(&mut dispatch, Time(begin), Source::Library, (1..61).map(|it| 1000 * (60 * turn + it))).into();
+            let is_over = |number: u64| Time(begin + LATENCY * (1 + number / servers));
+            if turn < 3 {
+                out.drain(..).zip(0..).for_each(|(fetch, number)| drop(dispatch.finished(is_over(number), fetch)));
+            }
+        }
+        let mut is_full = vec![dispatch.is_pipe_full(DeviceId(0))];
+        for fetch in out.into_iter().take(5) {
+            dispatch.finished(Time(41 * LATENCY), fetch);
+            is_full.push(dispatch.is_pipe_full(DeviceId(0)));
+        }
+        is_full
+    };
+    assert_eq!(full_after(40), [true, true, true, false, false, false], "a sixteenth of 60");
+    assert_eq!(full_after(60), [false; 6], "each has a server");
+    assert_eq!(full_after(8), [false; 6], "few may be an arm's");
+}
+
 /// Three are out at all times, so that each takes as long as three: what is quick does not show.
 #[test]
 fn an_arm_under_constant_load_is_known_for_one() {

@@ -1,0 +1,108 @@
+//! Fetches in batches, where requests and not their bytes hold a device up: each of them had better
+//! be long then (Kimbrel et al. 1996 fetch in batches as well, for the disk to sort them).
+//!
+//! ```text
+//! requests wait for one another:  the last four that were out beside others, and say anything of that, took more than 5/4 of
+//!                                 what a lone one takes and the device's bytes that were out
+//!     says that they do not:      one that did not, beside half again as many as the device was seen to serve in that time
+//! a batch is due:                 a sixteenth of the blocks that were fetched ahead when one was sent last has come
+//! ```
+//!
+//! A page comes free with each block that is read. Where all servers are busy, and those blocks were
+//! requests of their own, each is the end of a request as well: the next one takes its server, for
+//! the one block there is a page for, and so for ever. Before the next request of such a batch goes
+//! out there are pages for as many blocks behind the first as are told one after the other.
+//!
+//! Worked example: 64 servers of 5 ms, each with a request for a block. They end within a quarter of
+//! a millisecond. One by one that is 64 requests again; in batches of a sixteenth the first of them
+//! bring four blocks each, and leave servers free for others.
+
+/// See above. (With 4, some told programs take 2.7 times as long on such a device, with 8 1.6 times,
+/// with 32 as long in the mean, to a part in 500.)
+const PART: u64 = 16;
+/// What takes so many times as long as it should had to wait for other requests.
+const WAITED_TIMES: f64 = 1.25;
+/// So many in a row say so.
+const IN_A_ROW: u32 = 4;
+/// And so many say no more than those.
+const IN_A_ROW_MAX: u32 = 2 * IN_A_ROW;
+/// Out beside so many times what is served in the time of one, each would wait.
+const BESIDE_MANY: f64 = 1.5;
+
+/// Of a device.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Batch {
+    /// Blocks fetched ahead that were on their way when one was sent last.
+    after: u64,
+    /// Requests that had to wait for others, less than twice as many as say so.
+    waited: u32,
+}
+
+/// What a request shows that was out beside others.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Beside {
+    /// How long it took, and how long it would have if only bytes were to be waited for.
+    pub took_ns: u64,
+    pub should_ns: f64,
+    /// So many times as many were out as the device serves in the time of one.
+    pub times: f64,
+}
+
+impl Batch {
+    /// A request is sent ahead of its reader; so many blocks that are fetched ahead are on their way with it.
+    pub fn sent(&mut self, ahead: u64) {
+        self.after = ahead;
+    }
+
+    /// A request ended.
+    pub fn finished(&mut self, beside: Beside) {
+        if beside.took_ns as f64 > WAITED_TIMES * beside.should_ns {
+            self.waited = (self.waited + 1).min(IN_A_ROW_MAX);
+        } else if beside.times > BESIDE_MANY {
+            self.waited = 0;
+        }
+    }
+
+    /// Whether requests wait for one another, at a device that serves so many in the time of one. Few
+    /// may be an arm's, which has an order for what waits.
+    pub fn is_for(&self, serves: f64) -> bool {
+        self.waited >= IN_A_ROW && serves >= PART as f64
+    }
+
+    /// Whether the next one is due, with so many blocks that are fetched ahead on their way.
+    pub fn is_due(&self, ahead: u64) -> bool {
+        ahead + self.after / PART <= self.after
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn beside(took_ns: u64, times: f64) -> Beside {
+        Beside { took_ns, should_ns: 100.0, times }
+    }
+
+    #[test]
+    fn four_that_waited_say_so_until_one_does_not_beside_many() {
+        let mut batch = Batch::default();
+        (0..3).for_each(|_| batch.finished(beside(126, 1.0)));
+        assert!(!batch.is_for(64.0));
+        batch.finished(beside(125, 1.5));
+        batch.finished(beside(126, 1.0));
+        assert!(batch.is_for(64.0), "one beside fewer says nothing");
+        assert!(!batch.is_for(15.0));
+        batch.finished(beside(125, 1.6));
+        assert!(!batch.is_for(64.0));
+    }
+
+    #[test]
+    fn a_batch_is_due_when_a_sixteenth_has_come() {
+        let mut batch = Batch::default();
+        assert!(batch.is_due(0));
+        batch.sent(64);
+        assert!(!batch.is_due(64) && !batch.is_due(61) && batch.is_due(60));
+        batch.sent(15);
+        assert!(batch.is_due(15), "of a few none is waited for");
+    }
+}
