@@ -181,8 +181,8 @@ impl Device {
 
     /// Whether a block that is fetched ahead had better wait for others to go with it.
     fn waits_for_batch(&self) -> bool {
-        let serves = self.pipe_of(&self.pipe.requests).filter(|_| self.is_one_by_one() == Some(false));
-        serves.is_some_and(|serves| self.batch.is_for(serves)) && !self.batch.is_due(self.pipe.blocks.ahead())
+        let is_link = self.is_one_by_one() == Some(false) && self.positioning.is_near_everywhere();
+        is_link && self.batch.is_of_use() && !self.batch.is_due(self.pipe.blocks.ahead())
     }
 
     /// Whether so much is on its way ahead of readers that more beside it would come no sooner.

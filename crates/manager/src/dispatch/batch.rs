@@ -8,6 +8,9 @@
 //! a batch is due:                 a sixteenth of the blocks that were fetched ahead when one was sent last has come
 //! ```
 //!
+//! An arm has an order of its own for what waits, so this is for devices to which what lies apart is as
+//! near as the rest (`super::positioning`).
+//!
 //! A page comes free with each block that is read. Where all servers are busy, and those blocks were
 //! requests of their own, each is the end of a request as well: the next one takes its server, for
 //! the one block there is a page for, and so for ever. Before the next request of such a batch goes
@@ -17,8 +20,8 @@
 //! a millisecond. One by one that is 64 requests again; in batches of a sixteenth the first of them
 //! bring four blocks each, and leave servers free for others.
 
-/// See above. (With 4, some told programs take 2.7 times as long on such a device, with 8 1.6 times,
-/// with 32 as long in the mean, to a part in 500.)
+/// See above. (With 4 in place of 8, some told programs take 2.7 times as long on such a device; with 32
+/// in place of 16 as long in the mean, to a part in 500.)
 const PART: u64 = 16;
 /// What takes so many times as long as it should had to wait for other requests.
 const WAITED_TIMES: f64 = 1.25;
@@ -63,10 +66,9 @@ impl Batch {
         }
     }
 
-    /// Whether requests wait for one another, at a device that serves so many in the time of one. Few
-    /// may be an arm's, which has an order for what waits.
-    pub fn is_for(&self, serves: f64) -> bool {
-        self.waited >= IN_A_ROW && serves >= PART as f64
+    /// Whether requests wait for one another.
+    pub fn is_of_use(&self) -> bool {
+        self.waited >= IN_A_ROW
     }
 
     /// Whether the next one is due, with so many blocks that are fetched ahead on their way.
@@ -87,13 +89,12 @@ mod tests {
     fn four_that_waited_say_so_until_one_does_not_beside_many() {
         let mut batch = Batch::default();
         (0..3).for_each(|_| batch.finished(beside(126, 1.0)));
-        assert!(!batch.is_for(64.0));
+        assert!(!batch.is_of_use());
         batch.finished(beside(125, 1.5));
         batch.finished(beside(126, 1.0));
-        assert!(batch.is_for(64.0), "one beside fewer says nothing");
-        assert!(!batch.is_for(15.0));
+        assert!(batch.is_of_use(), "one beside fewer says nothing");
         batch.finished(beside(125, 1.6));
-        assert!(!batch.is_for(64.0));
+        assert!(!batch.is_of_use());
     }
 
     #[test]

@@ -81,7 +81,6 @@ fn where_requests_wait_for_one_another_some_must_come_before_more_are_sent() {
     };
     assert_eq!(full_after(40), [true, true, true, false, false, false], "a sixteenth of 60");
     assert_eq!(full_after(60), [false; 6], "each has a server");
-    assert_eq!(full_after(8), [false; 6], "few may be an arm's");
 }
 
 /// Three are out at all times, so that each takes as long as three: what is quick does not show.
