@@ -2,9 +2,9 @@
 //! be long then (Kimbrel et al. 1996 fetch in batches as well, for the disk to sort them).
 //!
 //! ```text
-//! requests wait for one another:  the last four that were out beside others, and say anything of that, took more than 5/4 of
-//!                                 what a lone one takes and the device's bytes that were out
-//!     says that they do not:      one that did not, beside half again as many as the device was seen to serve in that time
+//! requests wait for one another:  the last four that were out beside as many as the device was seen to serve in
+//!                                 the time of one took more than 5/4 of what a lone one takes, and the device for
+//!                                 the bytes that were out
 //! a batch is due:                 a sixteenth of the blocks that were fetched ahead when one was sent last has come
 //! ```
 //!
@@ -27,17 +27,13 @@ const PART: u64 = 16;
 const WAITED_TIMES: f64 = 1.25;
 /// So many in a row say so.
 const IN_A_ROW: u32 = 4;
-/// And so many say no more than those.
-const IN_A_ROW_MAX: u32 = 2 * IN_A_ROW;
-/// Out beside so many times what is served in the time of one, each would wait.
-const BESIDE_MANY: f64 = 1.5;
 
 /// Of a device.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Batch {
     /// Blocks fetched ahead that were on their way when one was sent last.
     after: u64,
-    /// Requests that had to wait for others, less than twice as many as say so.
+    /// Of the requests that were out beside enough others, as many as had to wait without a break.
     waited: u32,
 }
 
@@ -57,12 +53,11 @@ impl Batch {
         self.after = ahead;
     }
 
-    /// A request ended.
+    /// A request ended. In times that vary by chance a few are long, but hardly ever four in a row.
     pub fn finished(&mut self, beside: Beside) {
-        if beside.took_ns as f64 > WAITED_TIMES * beside.should_ns {
-            self.waited = (self.waited + 1).min(IN_A_ROW_MAX);
-        } else if beside.times > BESIDE_MANY {
-            self.waited = 0;
+        let has_waited = beside.took_ns as f64 > WAITED_TIMES * beside.should_ns;
+        if beside.times >= 1.0 {
+            self.waited = if has_waited { self.waited.saturating_add(1) } else { 0 };
         }
     }
 
@@ -86,14 +81,15 @@ mod tests {
     }
 
     #[test]
-    fn four_that_waited_say_so_until_one_does_not_beside_many() {
+    fn four_that_waited_in_a_row_beside_enough_others_say_so() {
         let mut batch = Batch::default();
+        (0..100).for_each(|_| batch.finished(beside(1000, 0.9)));
         (0..3).for_each(|_| batch.finished(beside(126, 1.0)));
         assert!(!batch.is_of_use());
-        batch.finished(beside(125, 1.5));
+        batch.finished(beside(125, 0.9));
         batch.finished(beside(126, 1.0));
         assert!(batch.is_of_use(), "one beside fewer says nothing");
-        batch.finished(beside(125, 1.6));
+        batch.finished(beside(125, 1.0));
         assert!(!batch.is_of_use());
     }
 
